@@ -1,4 +1,4 @@
-"""Searches that a host, its tools or a person asks for: the best hits, weak ones too, and session records by words."""
+"""Searches of a host, its tools or a person: the best hits, weak ones too, and session records by words."""
 
 import asyncio
 import math
@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from extractor import Cleaned, clean
 from gateway_memory.context.deadline import DeadlineRunner
-from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
+from gateway_memory.context.episodes import exchanges_of, quotable_hit, shown_exchanges
 from gateway_memory.context.opening_text import with_marks
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
@@ -38,7 +38,7 @@ _SHOWN_TOKENS: Final = 400
 
 
 class Archive:
-    """The records and observations of any scope. They are read when they are asked for; no index holds them."""
+    """The records and observations of any scope. They are read for each search; no index has them."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -55,7 +55,7 @@ class Archive:
         """
         if only and (only.type or only.category):
             return []
-        hits = [hit for hit in await self._told(scope, kinds) if only is None or _passes(hit, only)]
+        hits = [hit for hit in await self._quotable(scope, kinds) if only is None or _passes(hit, only)]
         return await compute(_best, hits, query, limit)
 
     async def get(self, scope: Scope, identity: str) -> Hit | None:
@@ -64,16 +64,16 @@ class Archive:
         Raises:
             StoreError: they could not be read.
         """
-        return next((hit for hit in await self._told(scope, ARCHIVED) if hit.id == identity), None)
+        return next((hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity), None)
 
-    async def _told(self, scope: Scope, kinds: Collection[str]) -> list[Hit]:
-        """Return all that may be told."""
+    async def _quotable(self, scope: Scope, kinds: Collection[str]) -> list[Hit]:
+        """Return all that is quotable."""
         hidden = await self._storage.ledger.withheld(scope.key)
         hits: list[Hit] = []
         if "record" in kinds:
             rows = await self._storage.records.read(scope)
-            found = await compute(_records, scope, rows, hidden)
-            hits += [replace(hit, session=await self._key_of(hit.session)) for hit in found]
+            records = await compute(_records, scope, rows, hidden)
+            hits += [replace(hit, session=await self._key_of(hit.session)) for hit in records]
         if "observation" in kinds:
             kept = await self._storage.sessions.observations(scope.key, _NEWEST)
             hits += await compute(_observations, scope, kept, hidden)
@@ -138,12 +138,12 @@ def _best(hits: Sequence[Hit], query: str, limit: int) -> list[Hit]:
         return sorted(hits, key=lambda hit: -hit.at)[:limit]
     # A word also counts as the beginning of another: its form may differ.
     words = {word: re.compile(rf"(?<![a-z0-9]){re.escape(word)}") for word in dict.fromkeys(tokens_of(query))}
-    held = [{word for word, form in words.items() if form.search(hit.text.casefold())} for hit in hits]
-    weight = {word: math.log(1 + len(hits) / (1 + sum(word in each for each in held))) for word in words}
+    matching = [{word for word, form in words.items() if form.search(hit.text.casefold())} for hit in hits]
+    weight = {word: math.log(1 + len(hits) / (1 + sum(word in each for each in matching))) for word in words}
     whole = sum(weight.values()) or 1.0
     scored = [
         replace(hit, score=round(sum(weight[word] for word in each) / whole, 3))
-        for hit, each in zip(hits, held, strict=True)
+        for hit, each in zip(hits, matching, strict=True)
         if each
     ]
     best = sorted(scored, key=lambda hit: (-hit.score, -hit.at))[:limit]
@@ -156,8 +156,8 @@ _MOST_FILTERED: Final = 50
 """The hits to choose from where only some kinds are wanted."""
 RECALLED: Final = frozenset({"memory", "note", "episode"})
 """The kinds of hits that recall finds."""
-_SAID: Final = "episode"
-_KEPT: Final = RECALLED - {_SAID}
+_EPISODE: Final = "episode"
+_OF_FILES: Final = RECALLED - {_EPISODE}
 
 
 class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with values
@@ -218,15 +218,15 @@ class Finder:
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, kinds))
         wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
         if query.strip():
-            found = await self._found(session, query, kinds, wanted, now, only=only, explain=explain)
+            result = await self._search(session, query, kinds, wanted, now, only=only, explain=explain)
         else:
-            found = await self._listed(session, only, wanted)
-        hits = tuple(hit for hit in still_holding(found, now, self._runtime.zone) if hit.kind in kinds)
+            result = await self._listed(session, only, wanted)
+        hits = tuple(hit for hit in still_holding(result, now, self._runtime.zone) if hit.kind in kinds)
         if archived:
             hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
-        late = found.late or archived.late or not synced
+        late = result.late or archived.late or not synced
         marked = await self._marked(session, hits[:limit])
-        return Found(marked, late=late, semantic=found.semantic, ranked=found.outcome)
+        return Found(marked, late=late, semantic=result.semantic, ranked=result.outcome)
 
     async def get(self, session: Session, identity: str, around: int) -> Found:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
@@ -235,22 +235,22 @@ class Finder:
             of_id: list[Hit] = []
             done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
             return Found(of_id, late=not done)
-        synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _KEPT))
+        synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _OF_FILES))
         rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]
         row = next(filter(None, rows), None)
         if row is None:
             return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
         turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
-        told = await storage.episodes.told(scope.key, turns)
-        said = {turn: hit for turn in turns if (hit := told_hit(told, turn))}
+        quotable = await storage.episodes.told(scope.key, turns)
+        turns_around = {turn: hit for turn in turns if (hit := quotable_hit(quotable, turn))}
         if row.entry.kind == "episode":
-            return Found(said.values() if row.entry.turn in said else (), late=not synced)
-        found = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
-        found = await self._marked(session, found)
-        before = [hit for turn, hit in said.items() if turn < row.entry.turn]
-        from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
-        return Found((*before, *found, *from_it) if found else (), late=not synced)
+            return Found(turns_around.values() if row.entry.turn in turns_around else (), late=not synced)
+        memories = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
+        memories = await self._marked(session, memories)
+        before = [hit for turn, hit in turns_around.items() if turn < row.entry.turn]
+        from_it = [hit for turn, hit in turns_around.items() if turn >= row.entry.turn]
+        return Found((*before, *memories, *from_it) if memories else (), late=not synced)
 
     async def _marked(self, session: Session, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """Return hits, with a mark on those that may no longer hold."""
@@ -260,18 +260,18 @@ class Finder:
         return hits
 
     async def _followed(self, session: Session, kinds: Collection[str]) -> None:
-        """Let the index follow the files, and where it is asked for what was said, the stored turns."""
+        """Let the index follow the files, and where exchanges are searched, the stored turns."""
         for scope in session.who.scopes:
             await self._storage.follower.refresh(scope)
-        if session.recalls_episodes and _SAID in kinds:
+        if session.recalls_episodes and _EPISODE in kinds:
             await self._storage.episode_follower.follow(session.scope.key)
 
     async def _named(self, scope: Scope, identity: str, into: list[Hit]) -> None:
         """Add what an id names to a list: there may be nothing of that name."""
-        found = await self._archive.get(scope, identity)
-        into += [found] if found else []
+        hit = await self._archive.get(scope, identity)
+        into += [hit] if hit else []
 
-    async def _found(
+    async def _search(
         self,
         session: Session,
         query: str,
@@ -286,8 +286,8 @@ class Finder:
             self._storage.recaller.search(
                 scope.key,
                 query,
-                limit=limit if _KEPT.intersection(kinds) else 0,
-                episodes=limit if scope == session.scope and session.recalls_episodes and _SAID in kinds else 0,
+                limit=limit if _OF_FILES.intersection(kinds) else 0,
+                episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
                 min_score=0.0,
                 timeout_seconds=_FIND_SECONDS,
                 now=now.timestamp(),
@@ -297,15 +297,15 @@ class Finder:
             )
             for scope in session.who.scopes
         ]
-        found = await self._runner.run("search", _FIND_SECONDS + 1, in_one(searches))
-        if not found:
+        recall = await self._runner.run("search", _FIND_SECONDS + 1, in_one(searches))
+        if not recall:
             return Found(late=True)
-        told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
-        exchanges = await self._runner.run("episodes", _FIND_SECONDS, told)
-        hits = strongest(shown_exchanges(found.hits, exchanges or ()), limit)
+        read = exchanges_of(self._storage.episodes, session.scope.key, recall.hits, query)
+        exchanges = await self._runner.run("episodes", _FIND_SECONDS, read)
+        hits = strongest(shown_exchanges(recall.hits, exchanges or ()), limit)
         if session.who.joined:
             hits = tuple(sorted(hits, key=lambda hit: -hit.score))
-        return Found(hits, late=exchanges is None, semantic=found.semantic, ranked=found.outcome)
+        return Found(hits, late=exchanges is None, semantic=recall.semantic, ranked=recall.outcome)
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> Found:
         async def listing() -> list[Stored]:
@@ -317,32 +317,32 @@ class Finder:
 
         listed = await self._runner.run("search", _FIND_SECONDS, listing())
         newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.who.joined else listed
-        # Chosen by its filters alone, each is just what was asked for.
+        # Chosen by its filters alone, each is just what was requested.
         return Found((Hit.of(row, 1.0) for row in newest or ()), late=listed is None)
 
 
 async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
     """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
 
-    What an earlier scope says is left out of a later one's. A part that was late makes the whole partial.
+    What an earlier scope says is omitted from a later one's. A part that was late makes the whole partial.
     """
-    found = await asyncio.gather(*searches)
-    if len(found) == 1:
-        return found[0]
+    answers = await asyncio.gather(*searches)
+    if len(answers) == 1:
+        return answers[0]
     hits: list[Hit] = []
-    for answer in found:
-        said = {hit.text for hit in hits}
-        hits += [hit for hit in answer.hits if hit.text not in said]
-    outcomes = {answer.outcome for answer in found}
+    for answer in answers:
+        texts = {hit.text for hit in hits}
+        hits += [hit for hit in answer.hits if hit.text not in texts]
+    outcomes = {answer.outcome for answer in answers}
     outcome: RecallOutcome = "full" if hits else "empty"
     if outcomes & {"timeout", "partial"}:
         outcome = "timeout" if outcomes == {"timeout"} else "partial"
     return Recall(
         hits=tuple(hits),
-        weak=tuple(hit for answer in found for hit in answer.weak),
+        weak=tuple(hit for answer in answers for hit in answer.weak),
         outcome=outcome,
-        stages=found[0].stages,
-        semantic=all(answer.semantic for answer in found),
+        stages=answers[0].stages,
+        semantic=all(answer.semantic for answer in answers),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway_memory.context.opening_text import (
     BEGINNING,
-    LEAST_FOUND,
+    LEAST_RELATED,
     LEAST_TELLING,
     PASSAGES,
     Known,
@@ -152,7 +152,7 @@ def _found(
     lines: Sequence[Line], queries: Sequence[str], limit: int, now: float, zone: tzinfo | None
 ) -> list[OpeningMemory]:
     """Return the memories that are related to what the last session left open, one for each in turn."""
-    searches = [related(lines, query, limit=limit, min_score=LEAST_FOUND, now=now, zone=zone) for query in queries]
+    searches = [related(lines, query, limit=limit, min_score=LEAST_RELATED, now=now, zone=zone) for query in queries]
     in_turn = {hit[1].id: hit[1] for hits in zip_longest(*searches) for hit in hits if hit}
     found = list(in_turn.values())[:limit]
     return [OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text) for line in found]

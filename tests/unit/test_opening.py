@@ -52,7 +52,7 @@ def test_no_opening_exceeds_its_budget_or_counts_wrongly(
     blocks = parse(file, file="MEMORY.md")
     log = about(day)
     found = [OpeningMemory(id="found123", day="2026-01-01", text="found " * 9)]
-    material = Material(memory=blocks, last=last, about=log, found=found)
+    material = Material(memory=blocks, last=last, about=log, related=found)
     text, held = opened(material, max_tokens, include_memory=include_memory)
     assert count_tokens(text) <= max_tokens
 
