@@ -10,8 +10,8 @@ from typing import Final
 from extractor import CATEGORIES, permitted_text
 from gateway_memory.context.opening_text import (
     BEGINNING,
-    LEAST_TELLING,
     LEAST_RELATED,
+    LEAST_TELLING,
     PASSAGES,
     Known,
     LastTalk,

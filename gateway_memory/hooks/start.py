@@ -70,7 +70,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             about=with_marks(about, known.outdated),
             last=known.last,
             talk=last_talk(known.first, known.told, day) if known.told else None,
-            found=with_marks(found, known.outdated),
+            related=with_marks(found, known.outdated),
             joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
         ),
         max_tokens=wanted["maxTokens"],

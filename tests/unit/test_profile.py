@@ -83,7 +83,7 @@ def test_no_sentence_stands_twice_in_an_opening() -> None:
             memory=parse(f"- {said}\n", file="MEMORY.md"),
             about=[OpeningMemory(id="e1u0", day="2026-03-01", text=f"{said}.")],
             last=record,
-            found=[OpeningMemory(id="other001", day="2026-03-01", text=said)],
+            related=[OpeningMemory(id="other001", day="2026-03-01", text=said)],
         )
     )
     assert text.count(said) == 1
