@@ -24,14 +24,14 @@ from gateway_memory.sync.episodes import turn_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["MemoryChanges", "Refused", "Standing", "inverse"]
+__all__ = ["MemoryChanges", "Refused", "MemoryState", "inverse"]
 
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class MemoryState:
     """The state of a memory and its replacement in the journal, and its text in the files ("" if gone)."""
 
     state: str
@@ -54,7 +54,7 @@ class Refused:
 
 def inverse(
     change: UndoEntry,
-    standing: Mapping[str, Standing],
+    states: Mapping[str, MemoryState],
     placed: Mapping[str, MemoryRecord],
     again: tuple[Settled, ...] = (),
     *,
@@ -74,23 +74,23 @@ def inverse(
     plan = change.plan
     # What an import put into the history never stood here.
     replaced = () if plan.stage == "import" else plan.retired
-    present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
-    added = [memory for memory in present if standing[memory.id].text in (memory.text, "")]
-    gone = {memory.id for memory in added}
+    present = [memory for memory in plan.added if _state(states, memory) in ("active", "deleted")]
+    added = [memory for memory in present if states[memory.id].text in (memory.text, "")]
+    removed = {memory.id for memory in added}
     retired = [
         item
         for item in replaced
-        if _is_as_left(standing.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in gone)
+        if _is_unchanged(states.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in removed)
     ]
     if only:
-        meant = {only} | {item.replaced_by for item in retired if item.memory.id == only}
+        ids = {only} | {item.replaced_by for item in retired if item.memory.id == only}
         # Summaries that contained the forgotten text follow it.
-        present = [memory for memory in present if memory.id in meant]
-        added = [memory for memory in added if memory.id in meant or memory.type == "S"]
+        present = [memory for memory in present if memory.id in ids]
+        added = [memory for memory in added if memory.id in ids or memory.type == "S"]
         retired = [
             item
             for item in retired
-            if item.memory.id == only or item.replaced_by in meant - {""} or item.memory.type == "S"
+            if item.memory.id == only or item.replaced_by in ids - {""} or item.memory.type == "S"
         ]
     moved = [
         Moved(memory=replace(now, file=item.source), source=now.file)
@@ -99,10 +99,10 @@ def inverse(
     ]
     # A memory that was deleted by hand only matters for what it had replaced.
     freed = {item.replaced_by for item in retired}
-    added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
+    added = [memory for memory in added if states[memory.id].text or memory.id in freed]
     settled = () if only or len(added) < len(plan.added) else again
     if not added and not retired and not moved and not settled:
-        edited = tuple((memory, standing[memory.id].text) for memory in present)
+        edited = tuple((memory, states[memory.id].text) for memory in present)
         return Refused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
@@ -129,12 +129,12 @@ def inverse(
     )
 
 
-def _state(standing: Mapping[str, Standing], memory: MemoryRecord) -> str:
-    return standing[memory.id].state if memory.id in standing else ""
+def _state(states: Mapping[str, MemoryState], memory: MemoryRecord) -> str:
+    return states[memory.id].state if memory.id in states else ""
 
 
-def _is_as_left(standing: Standing | None, item: Retired) -> bool:
-    return standing is not None and (standing.state, standing.replaced_by) == (item.state, item.replaced_by)
+def _is_unchanged(states: MemoryState | None, item: Retired) -> bool:
+    return states is not None and (states.state, states.replaced_by) == (item.state, item.replaced_by)
 
 
 _UNDONE_WITHIN: Final = 200
@@ -221,8 +221,8 @@ class MemoryChanges:
         return refused
 
     async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | Refused | None:
-        asked = {each.id for each in change.plan.settled}
-        only = "" if only in asked or _names(change.plan, only) else only
+        reviewed = {each.id for each in change.plan.settled}
+        only = "" if only in reviewed or _names(change.plan, only) else only
         change = await self._without_forgotten(scope, change)
         ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
         moved = [item.memory.id for item in change.plan.moved]
@@ -230,18 +230,18 @@ class MemoryChanges:
             return None
         rows = [await self._storage.recaller.get(scope.key, identity) for identity in moved]
         placed = {row.entry.id: await self._merger.memory(scope, row) for row in rows if row}
-        standing: dict[str, Standing] = {}
+        states: dict[str, MemoryState] = {}
         for identity, (state, replaced_by) in (await self._storage.ledger.states(scope.key, ids)).items():
             stored = await self._storage.recaller.get(scope.key, identity) if state in ("active", "deleted") else None
             text = stored.entry.text if stored else ""
-            standing[identity] = Standing(state=state, replaced_by=replaced_by, text=text)
-        reviews = await self._storage.reviews.states(scope.key, sorted(asked))
+            states[identity] = MemoryState(state=state, replaced_by=replaced_by, text=text)
+        reviews = await self._storage.reviews.states(scope.key, sorted(reviewed))
         again = tuple(
             Settled(id=each.id, state="waiting", was=each.state)
             for each in change.plan.settled
             if each.state != "replaced" and reviews.get(each.id) == each.state
         )
-        return inverse(change, standing, placed, again, at=self._runtime.timestamp(), only=only)
+        return inverse(change, states, placed, again, at=self._runtime.timestamp(), only=only)
 
     async def _without_forgotten(self, scope: Scope, change: UndoEntry) -> UndoEntry:
         """Return a change without the memories that were forgotten otherwise too: they stay gone."""
@@ -277,7 +277,7 @@ class MemoryChanges:
 
 def _names(plan: Plan, identity: str) -> bool:
     """Return whether an id is that of the exchange or the session that the plan has forgotten."""
-    gone = [item.memory for item in plan.retired]
-    talks = [each.text.lower() for each in gone if each.category == TALK]
+    removed = [item.memory for item in plan.retired]
+    talks = [each.text.lower() for each in removed if each.category == TALK]
     turn = turn_of(identity)
-    return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in gone))
+    return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in removed))

@@ -38,7 +38,7 @@ class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
     interrupted: set when a plan was not completed. It must then be recovered.
-    held: the scopes, by key, whose plans could not be completed at the last recovery, since somebody else holds them.
+    busy: the scopes, by key, whose plans could not be completed at the last recovery, since somebody else holds them.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: SessionRegistry) -> None:
@@ -47,12 +47,12 @@ class PlanExecutor:
         self._announcer = announcer
         self._sessions = sessions
         self.interrupted = asyncio.Event()
-        self.held: frozenset[str] = frozenset()
+        self.busy: frozenset[str] = frozenset()
 
     async def recover(self) -> int:
-        """Execute unfinished plans again, and return their number. See `held`."""
+        """Execute unfinished plans again, and return their number. See `busy`."""
         replayed = 0
-        held: set[str] = set()
+        busy: set[str] = set()
         for number, planned in await self._storage.turns.plans():
             try:
                 async with self._storage.documents.writing(planned.target):
@@ -62,9 +62,9 @@ class PlanExecutor:
                         await self.execute(plan, number)
                         replayed += 1
             except StoreBusyError as error:
-                held.add(planned.scope)
+                busy.add(planned.scope)
                 self._runtime.on_error("recover", error)
-        self.held = frozenset(held)
+        self.busy = frozenset(busy)
         return replayed
 
     @asynccontextmanager

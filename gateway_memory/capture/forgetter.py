@@ -56,12 +56,12 @@ class Forgetter:
 
         Return None if there is no such exchange, or if it was forgotten before.
         """
-        told = await self._storage.episodes.told(scope.key, [turn])
-        sides = told.sides(turn, past=True)
+        quotable = await self._storage.episodes.told(scope.key, [turn])
+        sides = quotable.sides(turn, past=True)
         if sides is None:
             return None
         async with self._executor.writing(scope):
-            await self._forget_turns(scope, [told.episodes[turn]])
+            await self._forget_turns(scope, [quotable.episodes[turn]])
         return sides[0] or sides[1]
 
     async def session(self, scope: Scope, session_id: str) -> tuple[int, int] | None:
@@ -70,21 +70,25 @@ class Forgetter:
         Returns the number of exchanges and of memories; None if it has left nothing that was not forgotten before.
         """
         turns = await self._storage.episodes.of_session(scope.key, session_id)
-        told = await self._storage.episodes.told(scope.key, turns)
-        said = [told.episodes[turn] for turn in turns if turn in told.episodes]  # also those that were forgotten alone
+        quotable = await self._storage.episodes.told(scope.key, turns)
+        episodes = [
+            quotable.episodes[turn] for turn in turns if turn in quotable.episodes
+        ]  # also those that were forgotten alone
         async with self._executor.writing(scope):
             learnt = await self._storage.ledger.of_session(scope.key, session_id)
             rows = await self._storage.records.read(scope)
             recorded = any(row["session_id"] == session_id and not row.get("deleted_at") for row in rows)
-            seen, _ = await self._storage.sessions.read(scope.key, session_id)
-            if not (not told.gone.issuperset(turns) or learnt or recorded or any(each.content for each in seen)):
+            observations, _ = await self._storage.sessions.read(scope.key, session_id)
+            if not (
+                not quotable.gone.issuperset(turns) or learnt or recorded or any(each.content for each in observations)
+            ):
                 return None
             at = self._runtime.timestamp()
             talk = MemoryRecord(
                 id=new_id(), text=session_id, file=day_file(self._runtime.day_of(at)), at=at, category=TALK
             )
-            new = sum(turn not in told.gone for turn in turns)
-            return new, await self._forget_turns(scope, said, learnt=learnt, talk=talk)
+            new = sum(turn not in quotable.gone for turn in turns)
+            return new, await self._forget_turns(scope, episodes, learnt=learnt, talk=talk)
 
     async def named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.

@@ -50,19 +50,19 @@ class TurnIntake:
             metrics.count("extraction.accept.skipped.session_type")
             metrics.reply_seen(now, 0)
             return 0
-        said, answered = await _cleaned(user), await _cleaned(reply)
+        message, answer = await _cleaned(user), await _cleaned(reply)
         turn = NewTurn(
             turn_id=turn_id or secrets.token_hex(8),
             scope=session.scope.key,
             session_key=session.key,
             session_id=session_id,
-            user=said.text,
-            reply=answered.text,
+            user=message.text,
+            reply=answer.text,
             at=now.timestamp() if at is None else at,
             accepted_at=now.timestamp(),
             recalled=recalled,
             report=report,
-            seen=_seen_of_turn(session, said.text, answered.text),
+            seen=_observations_of(session, message.text, answer.text),
             extract=extract,
             episode=episode,
             joined=session.who.joined_key,
@@ -104,21 +104,21 @@ class TurnIntake:
         """
         at, session_id = self._runtime.timestamp(), session.session_id
         if len(content) <= _CLEANED_AT_ONCE:
-            seen = observed(kind, content, tool, private=private)
+            observation = observed(kind, content, tool, private=private)
         else:
-            seen = await compute(observed, kind, content, tool, private=private)
+            observation = await compute(observed, kind, content, tool, private=private)
         scope = session.scope.key
         once = Request(call="observe", caller=f"{scope}\n{session.key}", id=identity, scope=scope)
-        await self._sessions.observe(scope, session_id, seen, at, once if identity else None)
+        await self._sessions.observe(scope, session_id, observation, at, once if identity else None)
         self._runtime.metrics.count("observations.kept")
 
 
-def _seen_of_turn(session: Session, said: str, answered: str) -> tuple[Observation, ...]:
+def _observations_of(session: Session, message: str, answer: str) -> tuple[Observation, ...]:
     if not session.on("observations"):
         return ()
     return tuple(
         Observation(kind=kind, content=clip(kind, "", text), tags=tags_of(text))
-        for kind, text in (("user", said), ("assistant", answered))
+        for kind, text in (("user", message), ("assistant", answer))
         if text
     )
 

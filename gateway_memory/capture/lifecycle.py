@@ -79,8 +79,8 @@ class Saver:
             return False
         given = written(topic, summary, decisions, todos)
 
-        asked = await self._store.sessions.was_followed_up(session.session_id)
-        layer: Layer = "followup" if asked else "agent"
+        followed_up = await self._store.sessions.was_followed_up(session.session_id)
+        layer: Layer = "followup" if followed_up else "agent"
         return await self.save(session.scope, session.session_id, given, layer) is not None
 
     async def save_fact(
@@ -124,8 +124,8 @@ class Saver:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
         if session.who.joined and concerns(candidate, session.who.joined[0].name):
-            told = await compute(permitted_fact, candidate, turn, by_owner=False)
-            if told == candidate:
+            shared = await compute(permitted_fact, candidate, turn, by_owner=False)
+            if shared == candidate:
                 scope = session.who.joined[0]
                 return await self._changes.save(scope, replace(source, scope=scope.key), candidate)
         outcome = await self._changes.save(session.scope, source, candidate)
@@ -229,7 +229,7 @@ _SO_FAR_TOKENS: Final = 800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ended:
-    """A session that ends. key: its key; end: how it ends."""
+    """A session that ends, and how."""
 
     session_id: str
     scope: Scope
@@ -269,9 +269,9 @@ class Lifecycle:
 
     async def counts(self) -> dict[str, int]:
         """Return how the workspace's sessions ended (see `Sessions.counts`), and update `gauges`."""
-        found = await self._store.sessions.counts()
-        self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & COUNTED}
-        return found
+        counts = await self._store.sessions.counts()
+        self._counts = {f"sessions.{name}": float(counts[name]) for name in counts.keys() & COUNTED}
+        return counts
 
     def gauges(self) -> dict[str, float]:
         """Return the numbers of sessions at the last count, by dotted name. Each end counts them."""
@@ -281,38 +281,38 @@ class Lifecycle:
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Save a stage summary of the observations since the last one; return the prompt for an agent that can save."""
-        seen = await self._keep_stage(session)
+        observations = await self._keep_stage(session)
         prompts = self._sessions.prompts(session)
-        if seen is None or prompts is None:
+        if observations is None or prompts is None:
             return ""
-        return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
+        return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=is_chinese(observations))
 
     async def text_for_compaction(self, session: Session) -> str:
         """Save a stage summary likewise; return the session's stage summaries and facts, for the host's own summary."""
         if await self._keep_stage(session) is None:
             return ""
-        _, left = await self._store.sessions.read(session.scope.key, session.session_id)
+        _, results = await self._store.sessions.read(session.scope.key, session.session_id)
         # A stage is a Markdown list in one line of its day's log.
-        stages = [stage.removeprefix("- ").replace(": - ", ": ") for stage in left.stages]
-        lines = [*stages, *dict.fromkeys(left.facts)]
+        stages = [stage.removeprefix("- ").replace(": - ", ": ") for stage in results.stages]
+        lines = [*stages, *dict.fromkeys(results.facts)]
         return render_block("Session So Far", _SO_FAR, lines, _SO_FAR_TOKENS) if lines else ""
 
     async def _keep_stage(self, session: Session) -> list[Observation] | None:
         """Save a stage summary of what is new; return the session's observations, None if nothing may or need be."""
         if not (session.may_save and session.settings.sessions.stage_summaries):
             return None
-        seen, left = await self._store.sessions.read(session.scope.key, session.session_id)
-        if not worth_saving(seen) and not left.facts:
+        observations, results = await self._store.sessions.read(session.scope.key, session.session_id)
+        if not worth_saving(observations) and not results.facts:
             return None
-        fresh = await self._since_last_stage(session, seen)
+        fresh = await self._since_last_stage(session, observations)
         if worth_saving(fresh):
             summary = await self._saver.summarize(
-                session.key, SummaryInput(seen=_as_seen(fresh)), seconds=session.settings.sessions.stage_seconds
+                session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
             )
             if summary:
                 await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.brief)
         self._runtime.metrics.count("sessions.compactions")
-        return seen
+        return observations
 
     # Layer 4: the prompt at a stop
 
@@ -324,11 +324,11 @@ class Lifecycle:
             return ""
         prompts = self._sessions.prompts(session)
         await self._processor.caught_up(session.session_id, _RULES_SECONDS)  # results of the last turn count as saved
-        seen = await self._followup_due(session) if prompts else None
-        if prompts is None or seen is None:
+        observations = await self._followup_due(session) if prompts else None
+        if prompts is None or observations is None:
             return ""
         self._runtime.metrics.count("sessions.followups")
-        return prompts.followup(session.session_id, chinese=is_chinese(seen))
+        return prompts.followup(session.session_id, chinese=is_chinese(observations))
 
     # Layer 3: the end
 
@@ -358,8 +358,8 @@ class Lifecycle:
         if lasted is None:
             return
         self._runtime.metrics.count(f"sessions.ended.{state}")
-        say = log.warning if state == "unsaved" else log.info
-        say(
+        note = log.warning if state == "unsaved" else log.info
+        note(
             "session.ended", session_id=ended.session_id, reason=ended.end.reason, state=state, seconds=round(lasted, 3)
         )
         await self._saver.tidy(ended.scope)
@@ -407,10 +407,10 @@ class Lifecycle:
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
         sessions = self._store.sessions
-        found = await sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
-        for session in found:
+        abandoned = await sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
+        for session in abandoned:
             self._sessions.close_idle(session.session_id)
-        for session, end in [(each, End(reason="abandoned")) for each in found] + await sessions.unsaved():
+        for session, end in [(each, End(reason="abandoned")) for each in abandoned] + await sessions.unsaved():
             if starting and self._sessions.of_id(session.session_id):
                 continue
             try:
@@ -418,7 +418,7 @@ class Lifecycle:
                 await self.end(session.session_id, scope, session.key, end, patient=not starting)
             except Exception as error:  # noqa: BLE001 - an error in one session must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))
-        return len(found)
+        return len(abandoned)
 
     # Internal
 
@@ -469,11 +469,13 @@ class Lifecycle:
         return "saved", record
 
     async def _summary(self, ended: _Ended, seconds: float) -> Summary | None:
-        """Return a summary of what a session has said and left; None if that is nothing worth saving."""
-        seen, left = await self._store.sessions.read(ended.scope.key, ended.session_id)
-        if not (left.facts or left.stages or worth_saving(seen)):
+        """Return a summary of a session's observations and results; None if that is nothing worth saving."""
+        observations, results = await self._store.sessions.read(ended.scope.key, ended.session_id)
+        if not (results.facts or results.stages or worth_saving(observations)):
             return None
-        given = SummaryInput(seen=_as_seen(seen), facts=left.facts, stages=left.stages, decisions=left.decisions)
+        given = SummaryInput(
+            seen=_outline(observations), facts=results.facts, stages=results.stages, decisions=results.decisions
+        )
         return await self._saver.summarize(ended.key, given, seconds=seconds)
 
     async def _followup_due(self, session: Session) -> list[Observation] | None:
@@ -486,13 +488,15 @@ class Lifecycle:
             return None
         if await self._store.sessions.has_left_anything(scope.key, session_id):
             return None
-        seen, _ = await self._store.sessions.read(scope.key, session_id)
-        return seen if worth_saving(seen) and await self._store.sessions.take_followup(session_id) else None
+        observations, _ = await self._store.sessions.read(scope.key, session_id)
+        if not (worth_saving(observations) and await self._store.sessions.take_followup(session_id)):
+            return None
+        return observations
 
-    async def _since_last_stage(self, session: Session, seen: list[Observation]) -> list[Observation]:
+    async def _since_last_stage(self, session: Session, observations: list[Observation]) -> list[Observation]:
         fresh = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
-        return seen[len(seen) - min(len(seen), fresh) :]
+        return observations[max(0, len(observations) - fresh) :]
 
 
-def _as_seen(seen: list[Observation]) -> list[Seen]:
-    return [Seen(kind=each.kind, content=each.content, tool=each.tool, private=each.private) for each in seen]
+def _outline(observations: list[Observation]) -> list[Seen]:
+    return [Seen(kind=each.kind, content=each.content, tool=each.tool, private=each.private) for each in observations]

@@ -142,7 +142,7 @@ class TurnProcessor:
         await self._until_it_works("recover", self._recover)
         while True:
             await self._burst()
-            await self._until_it_works("rules", self._rule, sleep=self._rest)
+            await self._until_it_works("rules", self._rule, sleep=self._pause)
 
     async def _burst(self) -> None:
         """Wait for turns, and briefly for more: filing a few at a time would slow down the rest."""
@@ -170,25 +170,25 @@ class TurnProcessor:
 
     async def _rule(self) -> None:
         """Run the rules over all accepted turns. Raises StoreBusyError: those of scopes that others hold are left."""
-        held: set[str] = set()
+        busy: set[str] = set()
         while True:
             async with self._work():
-                held |= self._executor.held
-                turns = await self._store.turns.claim("accepted", limit=_BATCH, besides=sorted(held))
+                busy |= self._executor.busy
+                turns = await self._store.turns.claim("accepted", limit=_BATCH, besides=sorted(busy))
                 for scope, group in by_scope(turns):
                     try:
                         await self._carefully(self._rules, group)
                     except StoreBusyError:
-                        held.add(scope)
+                        busy.add(scope)
             if not turns:
                 break
             for turn in turns:
-                if turn.scope not in held:
+                if turn.scope not in busy:
                     self._debouncer.touch(turn.session_id, _now())
             self._wake_batch.set()
         self._caught_up.set()
-        if held:
-            raise StoreBusyError(f"somebody else holds {len(held)} scopes; their turns wait")
+        if busy:
+            raise StoreBusyError(f"somebody else holds {len(busy)} scopes; their turns wait")
 
     async def _batch_loop(self) -> None:
         while True:
@@ -216,7 +216,7 @@ class TurnProcessor:
         try:
             async with self._work():  # plans first: their turns are not to be read again
                 turns = await self._store.turns.claim("ruled", session_id=session_id)
-            self._check_held(turns)
+            self._check_busy(turns)
             if turns:
                 await self._carefully(self._batch, turns)
         except BaseException:  # also a cancelled flush: the turns are due again
@@ -225,9 +225,9 @@ class TurnProcessor:
         finally:
             self._wake_batch.set()
 
-    def _check_held(self, turns: Sequence[PendingTurn]) -> None:
+    def _check_busy(self, turns: Sequence[PendingTurn]) -> None:
         """Raise StoreBusyError if a plan of these turns' scope could not be completed."""
-        if any(turn.scope in self._executor.held for turn in turns):
+        if any(turn.scope in self._executor.busy for turn in turns):
             raise StoreBusyError("somebody else holds the scope of a session; its turns wait")
 
     async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
@@ -242,12 +242,12 @@ class TurnProcessor:
             await self._executor.recover()
             session_id = None if stage is self._rules else turns[0].session_id
             waiting = {turn.id for turn in await self._store.turns.claim(stage.state, session_id=session_id)}
-            left = [turn for turn in turns if turn.id in waiting]
+            remaining = [turn for turn in turns if turn.id in waiting]
             if len(turns) > 1:
-                for turn in left:
+                for turn in remaining:
                     await self._carefully(stage, [turn])
-            elif left:
-                await self._store.turns.park(left[0].id)  # it is retried at the next start
+            elif remaining:
+                await self._store.turns.park(remaining[0].id)  # it is retried at the next start
                 self._wake.set()
 
     async def _until_it_works(
@@ -271,7 +271,7 @@ class TurnProcessor:
         retrying = retry_if_exception_type(Exception)
         await AsyncRetrying(retry=retrying, wait=waits, before_sleep=note, sleep=sleep)(work)
 
-    async def _rest(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         """Sleep, but not on when turns have come: a store that was away may be back."""
         self._wake.clear()  # what it stands for is claimed by the next try
         with suppress(TimeoutError):

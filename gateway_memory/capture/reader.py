@@ -43,9 +43,9 @@ OVER_BUDGET: Final = "daily_limit"
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
-_ASKED_ABOUT: Final = 4
+_NEWEST_TURNS: Final = 4
 """The number of newest turns of a batch whose nearest memories the model is given."""
-_TOLD: Final = 20
+_MOST_KNOWN: Final = 20
 _COMPARE_TOKENS: Final = 12_000
 _SUMMARY_TOKENS: Final = 50_000
 """Enough for 24,000 characters of any script, a repair and both answers."""
@@ -126,7 +126,7 @@ class Reader:
         if self._extract is not None:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
-        told = [memory for _, memory in near]
+        known_memories = [memory for _, memory in near]
         kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
         wanted = self._model.cost_at_most(turns, kept)
         if not await self._reserve(settings, wanted):
@@ -134,30 +134,32 @@ class Reader:
         usage = Usage()
         try:
             now = self._runtime.clock().astimezone(self._runtime.zone)
-            found = await self._model.extract(turns, told, kept, now=now, speaker=_speaker(scope), earlier=earlier)
-            usage = found.usage
+            extracted = await self._model.extract(
+                turns, known_memories, kept, now=now, speaker=_speaker(scope), earlier=earlier
+            )
+            usage = extracted.usage
         except ModelError as error:
             usage = error.usage
             self._failed(error)
             return Reading(reason=f"model_{error.kind}", failed=True)
         finally:
             await self._settle(wanted, usage)
-        for reason in found.left_out:
+        for reason in extracted.left_out:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
-        certain = [each for each in found.candidates if not (each.doubt or each.only_as)]
+        certain = [each for each in extracted.candidates if not (each.doubt or each.only_as)]
         return Reading(
             answered=True,
-            candidates=found.candidates,
+            candidates=extracted.candidates,
             settled=await self._settled(scope, settings, certain, hidden),
-            retracted=found.retracted,
+            retracted=extracted.retracted,
         )
 
     async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
         assert self._extract is not None
         if not await self._reserve(settings, 0):
             return Reading(reason=OVER_BUDGET)
-        found = [_cleaned(candidate) for candidate in await self._extract(turns, near)]
-        return Reading(candidates=[candidate for candidate in found if candidate.content])
+        candidates = [_cleaned(candidate) for candidate in await self._extract(turns, near)]
+        return Reading(candidates=[candidate for candidate in candidates if candidate.content])
 
     async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
         """Return the model's summary of a session; None without a model, past the budget, or on a failure."""
@@ -180,12 +182,12 @@ class Reader:
         return [known(item) for item in near if item.stored.entry.id not in hidden]
 
     async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
-        found: dict[str, tuple[Stored, Known]] = {}
-        for turn in turns[-_ASKED_ABOUT:]:
+        near: dict[str, tuple[Stored, Known]] = {}
+        for turn in turns[-_NEWEST_TURNS:]:
             for item in await self._recaller.nearest(scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS):
                 if item.stored.entry.id not in hidden:
-                    found[item.stored.entry.id] = item.stored, known(item)
-        return list(found.values())[-_TOLD:]
+                    near[item.stored.entry.id] = item.stored, known(item)
+        return list(near.values())[-_MOST_KNOWN:]
 
     async def _settled(
         self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
@@ -239,7 +241,10 @@ def _retractable(scope: Scope, turns: Sequence[Turn], by_rules: Sequence[MemoryR
     fixed: set[tuple[int, str]] = set()
     if scope.kind.is_shared:
         fixed = {
-            (turn.id, one_line(found.content)) for turn in turns for found in extract_rules(turn) if found.explicit
+            (turn.id, one_line(candidate.content))
+            for turn in turns
+            for candidate in extract_rules(turn)
+            if candidate.explicit
         }
     return [
         Kept(id=memory.id, turn=memory.turn, text=memory.text)

@@ -38,16 +38,16 @@ _MEMORY_WORD: Final = re.compile(
     r"记忆|记录|这条|那条|\A\W*(?:请|麻烦|你|把|将)*(?:忘|别记|不要记|不用记)|\A\W*(?:请|麻烦|帮我?|你|可以)*[把将].+忘掉"
 )
 _STATES: Final = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
-_NOT_TOLD: Final = re.compile(r"[?？]|\b(?:to|how|what|why|when|if)\b.{0,3}\Z|吗\W*\Z", re.IGNORECASE)
+_NO_WISH: Final = re.compile(r"[?？]|\b(?:to|how|what|why|when|if)\b.{0,3}\Z|吗\W*\Z", re.IGNORECASE)
 
 CERTAIN: Final = 0.6
 """The minimum word Jaccard similarity of the memory that is meant …"""
-STANDS_OUT: Final = 0.2
+LEAD: Final = 0.2
 """… and its minimum lead over the next one."""
 POSSIBLE: Final = 0.2
 NEAR_IN_MEANING: Final = 0.59
 """The minimum cosine similarity of a memory in other words or another language that is shown. It is never certain."""
-_SHOWN: Final = 5
+_MOST_POSSIBLE: Final = 5
 _LONGEST: Final = 400
 
 
@@ -62,7 +62,7 @@ class Named:
 def asked_to_forget(message: str) -> str | None:
     """Return the text that a message asks to forget, or None. The message must be one line and no question."""
     line = message.strip()
-    if "\n" in line or len(line) > _LONGEST or _NOT_TOLD.search(line):
+    if "\n" in line or len(line) > _LONGEST or _NO_WISH.search(line):
         return None
     if english := _ENGLISH.match(line):
         return english["what"].strip()
@@ -81,13 +81,13 @@ def named(what: str, near: Sequence[Near]) -> Named:
     alike = sorted(
         (item for item in items if (item.cosine or 0.0) >= NEAR_IN_MEANING), key=lambda item: -(item.cosine or 0.0)
     )
-    possible = (*possible, *(item.stored for item in alike if item.stored not in possible))[:_SHOWN]
-    meant = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
-    if meant:  # twins are one: what says the same goes with it
-        top = same_text(meant[0][1].entry.text)
-        meant = [pair for pair in meant if pair is meant[0] or same_text(pair[1].entry.text) != top]
-    if meant and meant[0][0] >= CERTAIN and (len(meant) == 1 or meant[0][0] - meant[1][0] >= STANDS_OUT):
-        return Named(certain=meant[0][1], possible=possible)
+    possible = (*possible, *(item.stored for item in alike if item.stored not in possible))[:_MOST_POSSIBLE]
+    likely = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
+    if likely:  # twins are one: what says the same goes with it
+        top = same_text(likely[0][1].entry.text)
+        likely = [pair for pair in likely if pair is likely[0] or same_text(pair[1].entry.text) != top]
+    if likely and likely[0][0] >= CERTAIN and (len(likely) == 1 or likely[0][0] - likely[1][0] >= LEAD):
+        return Named(certain=likely[0][1], possible=possible)
     return Named(possible=possible)
 
 
@@ -99,8 +99,8 @@ def _denies(what: str, text: str) -> bool:
 
 def _share(what: str, item: Near) -> float:
     """Return how much of the request the memory contains: Jaccard, and at least 0.9 for a verbatim match."""
-    asked, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
-    within = 0.9 if len(asked) > 1 and asked in text else 0.0
+    request, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
+    within = 0.9 if len(request) > 1 and request in text else 0.0
     return max(within, text_overlap(what, item.stored.entry.text))
 
 
@@ -134,20 +134,20 @@ def names_of(kinds: Iterable[str], language: Language) -> str:
     return say(language, "comma").join(names)
 
 
-def masked_block(said: Cleaned) -> str:
+def masked_block(message: Cleaned) -> str:
     """Return the notice that the assistant is asked to give in its reply, or ""."""
-    if not said.secrets or not asks_to_keep_masked(said.text):
+    if not message.secrets or not asks_to_keep_masked(message.text):
         return ""
-    language = language_of(_MASKED.sub("", said.text))
-    told = say(language, "masked_tell", kinds=names_of(said.secrets, language))
-    return render_block("Memory Notice", "For the assistant.", [told], _NOTICE_TOKENS)
+    language = language_of(_MASKED.sub("", message.text))
+    notice = say(language, "masked_tell", kinds=names_of(message.secrets, language))
+    return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
 
 
 def secret_note(text: str) -> str:
     """Return what who saves a text is told of the secret in it, in the text's language; "" without a secret."""
-    said = clean(text)
-    if not said.secrets:
+    cleaned = clean(text)
+    if not cleaned.secrets:
         return ""
-    language = language_of(_MASKED.sub("", said.text))
-    phrase = "secret_left_out" if without_holes(said.text) else "secret_not_kept"
-    return say(language, phrase, kinds=names_of(said.secrets, language))
+    language = language_of(_MASKED.sub("", cleaned.text))
+    phrase = "secret_left_out" if without_holes(cleaned.text) else "secret_not_kept"
+    return say(language, phrase, kinds=names_of(cleaned.secrets, language))
