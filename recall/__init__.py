@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from recall.encoding.encoder import GivenEncoder, TextEncoder
     from recall.recaller import Recaller
     from recall.rows.peek import Peek, peek
-    from recall.rows.port import Rows
     from recall.rows.postgres import PostgresRows
     from recall.rows.server import PatientConnection, SilentError, is_loss
+    from recall.rows.sql import Rows
     from recall.rows.sqlite import erase_scope
     from recall.search.in_place import related
     from recall.settings import EmbedderSettings, RecallSettings
@@ -98,7 +98,7 @@ _HOMES = {
     "PostgresRows": "rows.postgres",
     "RecallSettings": "settings",
     "Recaller": "recaller",
-    "Rows": "rows.port",
+    "Rows": "rows.sql",
     "SilentError": "rows.server",
     "is_loss": "rows.server",
     "Span": "text.dates",

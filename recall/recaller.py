@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from gateway_memory.runtime.ground import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
-    from recall.rows.port import Rows, SearchTerms
+    from recall.rows.sql import Rows
+    from recall.rows.tables import SearchTerms
 
 __all__ = ["Recaller"]
 

@@ -1,14 +1,15 @@
-"""What all packages stand on: loggers, the circuit breaker, and the check of a server's address.
+"""What all packages stand on: loggers, the circuit breaker, the check of a server's address, and a database's calls.
 
 Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
 nothing of ours, and at first next to nothing at all.
 """
 
 import logging
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "get_logger", "is_base_url"]
+__all__ = ["Breaker", "Database", "Result", "get_logger", "is_base_url"]
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
@@ -86,3 +87,26 @@ def is_base_url(url: str) -> bool:
         return False
     named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
     return named and url.isprintable() and not any(character.isspace() for character in url)
+
+
+class Result(Protocol):
+    """The result of a statement. rowcount: the number of changed rows."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection to SQLite or PostgreSQL, in a transaction. Values are question marks."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
+        """Run one statement."""
+
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Any:
+        """Run one statement for each sequence of values."""

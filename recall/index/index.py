@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 from recall.encoding.encoder import BUNDLED, Scale, packed
 from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
-from recall.rows.port import HELD, STANDING_TERM, LargeScope, Rows, ScopeSize, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
+from recall.rows.sql import Rows
+from recall.rows.tables import HELD, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
 from recall.text.dates import Span
 from recall.text.words import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
+
+if TYPE_CHECKING:
+    from recall.rows.postgres_large import LargeRows
 
 __all__ = ["Index", "Wanted", "sample"]
 
@@ -82,7 +87,7 @@ class _Sample(ScopeRows):
         return one & self._follows, two & self._follows[1:] & self._follows[:-1]
 
 
-def sample(large: LargeScope, wanted: Wanted, dimension: int) -> ScopeRows:
+def sample(large: "LargeRows", wanted: Wanted, dimension: int) -> ScopeRows:
     """Return the rows that may rank high for a search: by words, by meaning, by time, and their neighbours."""
     size = large.size
     vector_sum = np.frombuffer(size.vector_sum, "<f4")
@@ -108,7 +113,7 @@ def sample(large: LargeScope, wanted: Wanted, dimension: int) -> ScopeRows:
     return rows
 
 
-def _standing(large: LargeScope, wanted: Wanted) -> list[int]:
+def _standing(large: "LargeRows", wanted: Wanted) -> list[int]:
     """Return the newest standing preferences, where some may apply."""
     if not wanted.standing:
         return []
@@ -117,7 +122,7 @@ def _standing(large: LargeScope, wanted: Wanted) -> list[int]:
     return newest
 
 
-def _by_words(large: LargeScope, wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
+def _by_words(large: "LargeRows", wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
     """Return the best rows by BM25 over the rarer terms, and how many rows hold each term."""
     counts = large.counts(list(wanted.weights))
     found = large.holding(_rarest(counts))

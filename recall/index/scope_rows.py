@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recall.encoding.encoder import as_bytes, packed_type, unpacked
 from recall.ranking import rank
 from recall.ranking.rank import Postings
-from recall.rows.port import LoadedRow, ScopeChanges
+from recall.rows.tables import LoadedRow, ScopeChanges
 from recall.text.topics import QUESTION
 
 __all__ = ["Growing", "Matrix", "ScopeRows"]

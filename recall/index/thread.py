@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Rows
+from recall.rows.sql import Rows
 from recall.threads import WRITE, PriorityThread
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 

@@ -11,11 +11,23 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from recall.rows.port import EVERY, LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
 from recall.rows.postgres_large import LargeRows, Made, pgvector_of
 from recall.rows.server import Server
-from recall.rows.sql import SqlRows, put_vector
-from recall.rows.tables import LOADED, STORED, joined, stored_of, translated
+from recall.rows.sql import Rows, put_vector
+from recall.rows.tables import (
+    EVERY,
+    LOADED,
+    STORED,
+    LoadedRow,
+    Opening,
+    ScopeChanges,
+    ScopeSize,
+    SearchTerms,
+    VectorSpace,
+    joined,
+    stored_of,
+    translating,
+)
 from recall.types import FileChange, FileEntries, Filter, Stored
 
 if TYPE_CHECKING:
@@ -45,8 +57,9 @@ _MAKER = (
 )
 
 
-class PostgresRows(SqlRows):
-    """The adapter of `Rows` for PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
+@translating
+class PostgresRows(Rows):
+    """`Rows` in PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
     searched in the database, if that has pgvector.
@@ -73,21 +86,18 @@ class PostgresRows(SqlRows):
         self._seen: dict[int, float] = {}
         self._name = uuid4().hex
 
-    @translated()
     def open(self) -> Opening:
         opening = super().open()
         self._pgvector = pgvector_of(self._server)
         return opening
 
-    @translated()
     def close(self) -> None:
         if self._building is not None:
             self._building.close()
             self._building = None
         super().close()
 
-    @translated()
-    def large(self, scope: str, loaded: int) -> LargeScope | None:
+    def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
@@ -231,7 +241,6 @@ class PostgresRows(SqlRows):
         """Return how many entries a table or an index has, as the server estimates it."""
         return int(self._rows("select reltuples from pg_class where oid = to_regclass(?)", name)[0][0])
 
-    @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
         """Return rows that this host has inserted, or else those that others have left without vectors for a while.
 
@@ -261,7 +270,6 @@ class PostgresRows(SqlRows):
         key = self._slot.key("maker")
         return bool(self._rows(_MAKER, key, self._name, self._name, _LEFT_SECONDS))
 
-    @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
         with self._server.writing():

@@ -15,10 +15,10 @@ import psycopg
 from gateway_memory.runtime.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
 from recall.ranking.rank import Segment
-from recall.rows.port import HELD, STANDING_TERM
 from recall.rows.postgres_large import text_of
 from recall.rows.server import PatientConnection
 from recall.rows.sql import Slot, Spaces
+from recall.rows.tables import HELD, STANDING_TERM
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]

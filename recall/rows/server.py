@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -13,7 +13,7 @@ from psycopg import errors
 from psycopg.waiting import Ready
 
 from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Opening, Poll
+from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
 __all__ = ["PatientConnection", "Server", "SilentError", "is_loss"]
@@ -178,12 +178,13 @@ class Server:
                 self._is_seen = True
             return connection.execute(_translation(query), _storable(values))
 
-    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> None:
+        rows = [_storable(row) for row in values]
         with self._sound():
-            for start in range(0, len(values), _MANY):
-                connection, part = self._there(), [_storable(row) for row in values[start : start + _MANY]]
-                connection.cursor().executemany(_translation(query), part)
-                if start + _MANY < len(values):
+            for start in range(0, len(rows), _MANY):
+                connection = self._there()
+                connection.cursor().executemany(_translation(query), rows[start : start + _MANY])
+                if start + _MANY < len(rows):
                     with connection.pipeline():  # whose end waits, so that no wait is for very many statements
                         pass
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Opening, Poll
-from recall.rows.sql import SqlRows
-from recall.rows.tables import FORMAT, SCHEMA, kind_of, translated
+from recall.rows.sql import Rows
+from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
 __all__ = ["Database", "SqliteRows", "erase_scope", "private_file"]
@@ -281,8 +280,8 @@ def _unlink(path: Path) -> None:
     seal_of(path).unlink(missing_ok=True)
 
 
-class SqliteRows(SqlRows):
-    """The adapter of `Rows` for SQLite. path: of index.sqlite; None: in memory, gone when it is closed.
+class SqliteRows(Rows):
+    """`Rows` in SQLite. path: of index.sqlite; None: in memory, gone when it is closed.
 
     A file that is missing, damaged or of another format is replaced by an empty one. Writers are serialized by SQLite's
     lock, so a scope's revisions become visible in their order.

@@ -29,8 +29,8 @@ from recall import (
     erase_scope,
     peek,
 )
-from recall.rows.port import LoadedRow, VectorSpace
 from recall.rows.sqlite import SqliteRows
+from recall.rows.tables import LoadedRow, VectorSpace
 from recall.types import RowsBusyError, RowsDamagedError, Stored
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")

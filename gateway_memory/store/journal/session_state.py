@@ -14,7 +14,7 @@ from gateway_memory.store.journal.sql import UNDECODABLE, Database
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Found
+    from gateway_memory.runtime.ground import Result
     from gateway_memory.store.plan import Plan
     from gateway_memory.store.report import ReplyReport
 
@@ -273,7 +273,7 @@ def _key_of_turn(turn: NewTurn) -> tuple[str, str, str]:
     return turn.scope, turn.session_key, turn.turn_id
 
 
-def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Found":
+def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Result":
     return database.execute(
         'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
         "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",

@@ -4,15 +4,16 @@ Queries are written once, in SQL that both engines read: values are question mar
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from gateway_memory.runtime.ground import Database
 
 __all__ = [
     "AMONG",
     "AMONG_NUMBERS",
     "EVERY",
     "Database",
-    "Found",
     "Named",
     "SqlConnection",
     "distinct",
@@ -38,29 +39,6 @@ Named: TypeAlias = str | Sequence[str]
 
 The queries name their scopes as well; this is a second wall, which PostgreSQL keeps. A file has none.
 """
-
-
-class Found(Protocol):
-    """The result of a statement. rowcount: the number of changed rows."""
-
-    @property
-    def rowcount(self) -> int: ...
-
-    def fetchone(self) -> Any: ...
-
-    def fetchall(self) -> list[Any]: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Database(Protocol):
-    """A connection within a transaction."""
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
-        """Run one statement."""
-
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
-        """Run one statement for each sequence of values."""
 
 
 class SqlConnection(Protocol):

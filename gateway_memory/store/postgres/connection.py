@@ -14,9 +14,9 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import Breaker, get_logger
+from gateway_memory.runtime.ground import Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.journal.sql import Database, Found, Named, SqlConnection
+from gateway_memory.store.journal.sql import Database, Named, SqlConnection
 from recall import PatientConnection, SilentError, is_loss
 
 __all__ = [
@@ -85,11 +85,11 @@ class Transaction:
         """Whether the connection ended before the transaction did."""
         return self._connection.closed and not self.is_ending
 
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
         cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
         return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
 
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Result:
         cursor = self._connection.cursor()
         if rows := [[_storable(value) for value in row] for row in values]:
             cursor.executemany(translated(query), rows)
