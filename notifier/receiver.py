@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 ASKED_AT_ONCE: Final = 200
 """The most events of one request, so that its answer stays within the buffers of both sides."""
-PATIENCE_SECONDS: Final = 0.5
+FIRST_WAIT_SECONDS: Final = 0.5
 """How long a missing event may still be in transit; also the first wait between two requests."""
 LONGEST_SECONDS: Final = 30.0
 
@@ -44,7 +44,7 @@ class _Origin(Generic[T]):
     held: dict[int, T]
     lowest: int = 0
     due_at: float = 0.0
-    wait_seconds: float = PATIENCE_SECONDS
+    wait_seconds: float = FIRST_WAIT_SECONDS
     asked_upto: int = 0
 
 
@@ -117,7 +117,7 @@ class Tracker(Generic[T]):
 
     def _rises(self, of: _Origin[T], number: int, now: float) -> None:
         if _last_missing(of) <= of.received_upto:  # nothing was missing: a new gap may still be in transit
-            of.due_at, of.wait_seconds = now + PATIENCE_SECONDS, PATIENCE_SECONDS
+            of.due_at, of.wait_seconds = now + FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS
         of.head = max(of.head, number)
 
     def _release(self, of: _Origin[T], now: float) -> list[T]:
@@ -128,7 +128,7 @@ class Tracker(Generic[T]):
         of.lowest = min(of.held, default=0) if given else of.lowest
         if given:
             answered = of.asked_upto and of.received_upto >= of.asked_upto
-            of.due_at, of.wait_seconds = now if answered else now + PATIENCE_SECONDS, PATIENCE_SECONDS
+            of.due_at, of.wait_seconds = now if answered else now + FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS
             if answered:
                 of.asked_upto = 0
         return given

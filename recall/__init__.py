@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recall.recaller import Recaller
     from recall.rows.peek import Peek, peek
     from recall.rows.postgres import PostgresRows
-    from recall.rows.server import PatientConnection, SilentError, is_loss
+    from recall.rows.server import SilentError, TimeoutConnection, is_loss
     from recall.rows.sql import Rows
     from recall.rows.sqlite import erase_scope
     from recall.search.in_place import related
@@ -56,7 +56,6 @@ __all__ = [
     "GivenEncoder",
     "Hit",
     "Near",
-    "PatientConnection",
     "Peek",
     "PostgresRows",
     "Recall",
@@ -70,6 +69,7 @@ __all__ = [
     "Stamp",
     "Stored",
     "TextEncoder",
+    "TimeoutConnection",
     "Vectors",
     "asks_what_was",
     "consume_exception",
@@ -93,7 +93,7 @@ _HOMES = {
     "EmbedderSettings": "settings",
     "GivenEncoder": "encoding.encoder",
     "TextEncoder": "encoding.encoder",
-    "PatientConnection": "rows.server",
+    "TimeoutConnection": "rows.server",
     "Peek": "rows.peek",
     "PostgresRows": "rows.postgres",
     "RecallSettings": "settings",

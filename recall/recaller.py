@@ -123,7 +123,7 @@ class Recaller:
             index.follow()
             return job(index)
 
-        return await self._thread.run(following, patience_seconds=0)
+        return await self._thread.run(following, timeout_seconds=0)
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
         """Return the files of a scope as they were indexed; none after the index was found damaged."""

@@ -16,7 +16,7 @@ from gateway_memory.runtime.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
 from recall.ranking.rank import Segment
 from recall.rows.postgres_large import text_of
-from recall.rows.server import PatientConnection
+from recall.rows.server import TimeoutConnection
 from recall.rows.sql import Slot, Spaces
 from recall.rows.tables import HELD, STANDING_TERM
 from recall.text.topics import STANDING
@@ -30,7 +30,7 @@ _VECTORS_AT_ONCE = 2_000
 # Rows behind the last block are read one by one, so that blocks do not become many.
 _BLOCK_AT_LEAST = 500
 # A graph of millions of vectors takes long.
-_PATIENCE_SECONDS = 86_400.0
+_TIMEOUT_SECONDS = 86_400.0
 _REST_SECONDS = 10.0
 # Of a graph, by pgvector's half vectors.
 _LONGEST_VECTOR = 4_000
@@ -80,8 +80,8 @@ class LargeScopes:
         while (scope := self._asked.get()) is not None:
             self._waiting.discard(scope)
             try:
-                with PatientConnection.connect(self._dsn, **self._arguments) as connection:
-                    connection.patience_seconds = _PATIENCE_SECONDS
+                with TimeoutConnection.connect(self._dsn, **self._arguments) as connection:
+                    connection.timeout_seconds = _TIMEOUT_SECONDS
                     while not self._closing.is_set() and _Part(connection, self._home, scope).done():
                         pass
             except Exception as error:  # noqa: BLE001 - the next search asks again

@@ -16,7 +16,7 @@ from gateway_memory.runtime.ground import get_logger
 from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
-__all__ = ["PatientConnection", "Server", "SilentError", "is_loss"]
+__all__ = ["Server", "SilentError", "TimeoutConnection", "is_loss"]
 
 _log = get_logger(__name__)
 
@@ -27,19 +27,19 @@ T = TypeVar("T")
 _LOOK_SECONDS = 0.05
 
 
-class PatientConnection(psycopg.Connection[Any]):
+class TimeoutConnection(psycopg.Connection[Any]):
     """A connection that closes itself where the server does not answer.
 
     A frozen server takes no request to cancel either, so nothing less ends the wait.
     """
 
-    patience_seconds = 1.0
+    timeout_seconds = 1.0
 
     def wait(  # type: ignore[override]  # older versions have no timeout here
         self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
     ) -> T:
-        """Wait for the server's answer. Raises OperationalError after `patience_seconds`."""
-        bounded = _bounded(gen, time.monotonic() + self.patience_seconds)
+        """Wait for the server's answer. Raises OperationalError after `timeout_seconds`."""
+        bounded = _bounded(gen, time.monotonic() + self.timeout_seconds)
         try:
             return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
         except SilentError:
@@ -97,7 +97,7 @@ class Server:
     def __init__(self, dsn: str, arguments: dict[str, Any]) -> None:
         self._dsn = dsn
         self._arguments = arguments
-        self._connection: PatientConnection | None = None
+        self._connection: TimeoutConnection | None = None
         self._connecting: threading.Thread | None = None
         self._rests_until = 0.0
         self._is_open = False
@@ -116,8 +116,8 @@ class Server:
         self._is_open = True
         return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
 
-    def _connect(self) -> "PatientConnection":
-        return PatientConnection.connect(self._dsn, **self._arguments)
+    def _connect(self) -> "TimeoutConnection":
+        return TimeoutConnection.connect(self._dsn, **self._arguments)
 
     def close(self) -> None:
         self._is_open = False
@@ -188,7 +188,7 @@ class Server:
                     with connection.pipeline():  # whose end waits, so that no wait is for very many statements
                         pass
 
-    def _there(self) -> "PatientConnection":
+    def _there(self) -> "TimeoutConnection":
         if self._connection is None or not self._ready():
             raise RecallError("PostgreSQL is away")
         return self._connection

@@ -37,7 +37,7 @@ _CACHE_SECONDS = 600
 _RESERVE_FACTOR = 2.0
 _LEAST_RESERVE_SECONDS = 0.02
 # A search without a deadline waits so long for an index that another process has locked.
-_LOCK_PATIENCE_SECONDS = 30.0
+_LOCK_TIMEOUT_SECONDS = 30.0
 
 
 class _Ranked(NamedTuple):
@@ -64,7 +64,7 @@ class Searcher:
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
         vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, patient=request.asked
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, waits=request.asked
         )
         ranking = time.perf_counter()
         # The encoder makes nothing of some texts, such as "???": then nothing is late.
@@ -77,7 +77,7 @@ class Searcher:
                 ranked = await self._thread.run(
                     partial(_rank, request, vectors, self._zone),
                     SEARCH,
-                    patience_seconds=_LOCK_PATIENCE_SECONDS if left is None else left,
+                    timeout_seconds=_LOCK_TIMEOUT_SECONDS if left is None else left,
                 )
         except (TimeoutError, RecallError) as error:
             _log.warning("recall.search_failed", error=type(error).__name__)
@@ -109,7 +109,7 @@ class Searcher:
 
     async def encoded(self, texts: "Sequence[str]", timeout_seconds: float) -> "tuple[str, list[Vector | None]]":
         """See `Recaller.encoded`."""
-        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, patient=True)
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
         loaded = self._embedder and self._embedder.encoder
         return loaded.name if loaded else "", made
 
@@ -122,7 +122,7 @@ class Searcher:
         return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
-        self, texts: "Sequence[str]", deadline: float | None, *, patient: bool = False
+        self, texts: "Sequence[str]", deadline: float | None, *, waits: bool = False
     ) -> "list[Vector | None]":
         """Return the vectors of texts; None for those that are not there in time, or failed.
 
@@ -133,7 +133,7 @@ class Searcher:
             return [None for _ in texts]
         requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
         coming = {each for each in requested if not each.done()}
-        loads = patient and embedder.encoder is None and not embedder.problem
+        loads = waits and embedder.encoder is None and not embedder.problem
         if coming and (deadline is None or embedder.is_ready or loads):
             await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
         return [_result(each) for each in requested]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier.receiver import ASKED_AT_ONCE, LONGEST_SECONDS, PATIENCE_SECONDS, Gap, Tracker
+from notifier.receiver import ASKED_AT_ONCE, FIRST_WAIT_SECONDS, LONGEST_SECONDS, Gap, Tracker
 
 
 def test_what_comes_in_order_is_given_out_at_once() -> None:
@@ -15,7 +15,7 @@ def test_what_comes_in_order_is_given_out_at_once() -> None:
     assert tracker.next_due() is None
 
 
-def test_a_gap_is_asked_for_after_a_little_patience_and_ever_more_rarely() -> None:
+def test_a_gap_is_requested_after_a_short_wait_and_ever_more_rarely() -> None:
     tracker: Tracker[int] = Tracker({})
     assert tracker.offer("a", 3, 3, 0) == []
     assert tracker.due(0) == []
@@ -27,7 +27,7 @@ def test_a_gap_is_asked_for_after_a_little_patience_and_ever_more_rarely() -> No
         now = due
         assert tracker.due(now) == [Gap(origin="a", first=1, last=2)]
         assert tracker.due(now) == []
-    assert waits[:4] == [PATIENCE_SECONDS, PATIENCE_SECONDS, 2 * PATIENCE_SECONDS, 4 * PATIENCE_SECONDS]
+    assert waits[:4] == [FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS, 2 * FIRST_WAIT_SECONDS, 4 * FIRST_WAIT_SECONDS]
     assert waits[-1] == LONGEST_SECONDS
     assert tracker.offer("a", 1, 1, now) == [1]
     assert tracker.offer("a", 2, 2, now) == [2, 3]
@@ -38,7 +38,7 @@ def test_a_head_that_is_ahead_is_a_gap_too_and_a_long_one_is_asked_for_in_pieces
     tracker: Tracker[int] = Tracker({"a": 1})
     tracker.head("a", 1000, 0)
     asked: list[int] = []
-    now = PATIENCE_SECONDS
+    now = FIRST_WAIT_SECONDS
     while gaps := tracker.due(now):
         (gap,) = gaps
         assert gap.last - gap.first < ASKED_AT_ONCE

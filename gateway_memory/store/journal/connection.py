@@ -114,12 +114,12 @@ class Connection(aiosqlite.Connection):
 
         def checkpoint() -> None:
             with self._sound():
-                (patience,) = self._conn.execute("PRAGMA busy_timeout").fetchone()
+                (busy_milliseconds,) = self._conn.execute("PRAGMA busy_timeout").fetchone()
                 self._conn.execute("PRAGMA busy_timeout = 0")
                 try:
                     self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 finally:
-                    self._conn.execute(f"PRAGMA busy_timeout = {patience:d}")
+                    self._conn.execute(f"PRAGMA busy_timeout = {busy_milliseconds:d}")
 
         await self._in_thread(checkpoint)
 

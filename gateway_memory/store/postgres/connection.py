@@ -17,7 +17,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, Named, SqlConnection
-from recall import PatientConnection, SilentError, is_loss
+from recall import SilentError, TimeoutConnection, is_loss
 
 __all__ = [
     "Begin",
@@ -47,7 +47,7 @@ SEE_SOON: Final = (
 )
 """What the server itself ends, so that nothing goes on there for which nobody waits any more. In milliseconds.
 
-Each takes less than a connection's patience: who waits knows then that the server lives. A host that is cut off within
+Each takes less than the connection timeout, so a timeout means that the server is gone. A host that is cut off within
 a transaction holds its locks for ten seconds at most.
 """
 
@@ -238,13 +238,13 @@ def unreachable(error: psycopg.Error) -> StoreError:
 
 
 @contextmanager
-def connected(dsn: str, schema: str, *, patience_seconds: float = 1.0) -> Iterator[PatientConnection]:
+def connected(dsn: str, schema: str, *, timeout_seconds: float = 1.0) -> Iterator[TimeoutConnection]:
     """A connection of its own, for a block. Raises StoreError, for what goes wrong in the block as well."""
     try:
-        connection = PatientConnection.connect(dsn, **in_schema(schema))
+        connection = TimeoutConnection.connect(dsn, **in_schema(schema))
     except psycopg.Error as error:
         raise unreachable(error) from error
-    connection.patience_seconds = patience_seconds
+    connection.timeout_seconds = timeout_seconds
     try:
         with connection:
             yield connection
@@ -394,10 +394,10 @@ class PostgresConnection:
         raise AssertionError("unreachable")
 
 
-class _QuickConnection(PatientConnection):
-    # Two statements that wait for a lock as long as they may take less.
-    patience_seconds = 2 * _STATEMENT_SECONDS
+class _QuickConnection(TimeoutConnection):
+    # Waiting for two locks stays below it, so a timeout means that the server is gone.
+    timeout_seconds = 2 * _STATEMENT_SECONDS
 
 
-class _SlowConnection(PatientConnection):
-    patience_seconds = _SLOW_SECONDS + 1
+class _SlowConnection(TimeoutConnection):
+    timeout_seconds = _SLOW_SECONDS + 1

@@ -232,7 +232,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
     done: list[str] = []
-    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection:
+    with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection:
         if connection.info.server_version < _LEAST_VERSION:
             raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
         if app_role:
@@ -327,7 +327,7 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
     }
-    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
+    with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
         told.append(("connection", _way_of(connection)))
         unseen = [name for _, name in connection.execute(_UNSEEN, {"schema": schema}).fetchall()]
         told.append(("constraints that old rows break", ", ".join(unseen) or "none"))

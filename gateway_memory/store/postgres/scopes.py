@@ -25,7 +25,7 @@ from gateway_memory.store.postgres.connection import (
     unreachable,
 )
 from gateway_memory.store.postgres.schema import check
-from recall import PatientConnection
+from recall import TimeoutConnection
 
 __all__ = ["PostgresSide", "ScopeTables"]
 
@@ -101,9 +101,9 @@ class ScopeTables:
         ]
 
     @contextmanager
-    def _connected(self) -> Iterator[PatientConnection]:
-        """A patient connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        there = connected(self._dsn, self._schema, patience_seconds=_ERASING_TIMEOUT_SECONDS)
+    def _connected(self) -> Iterator[TimeoutConnection]:
+        """A connection in a transaction that sees all scopes. What goes wrong in it is translated."""
+        there = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
         with there as connection, connection.transaction():
             see(connection, EVERY)
             yield connection
@@ -142,10 +142,10 @@ class PostgresSide(Side):
         """
         check(dsn, schema, by_move=not reads)
         try:
-            connection = PatientConnection.connect(dsn, **in_schema(schema))
+            connection = TimeoutConnection.connect(dsn, **in_schema(schema))
         except psycopg.Error as error:
             raise unreachable(error) from error
-        connection.patience_seconds = _MOVING_TIMEOUT_SECONDS
+        connection.timeout_seconds = _MOVING_TIMEOUT_SECONDS
         with contextlib.closing(connection), _translated():
             _hold(connection, schema)
             if not reads:
