@@ -164,9 +164,11 @@ class RowsDatabase(Protocol):
     def is_current(self) -> bool: ...
 
     def see(self, scope: str) -> None:
-        """See the rows of this scope alone from now on. The queries name it too; a database may keep a wall as well.
+        """See the rows of this scope alone from now on. The queries name it too.
 
-        "": none, for the tables `scope` and `meta`, which lie outside the wall.
+        A database may compare it as well, by row-level security.
+
+        "": none, for the tables `scope` and `meta`, which have no policy.
         """
 
     def writing(self) -> AbstractContextManager[Database]:

@@ -228,7 +228,7 @@ class Database:
         return True
 
     def see(self, scope: str) -> None:
-        """Do nothing: a file has no wall between scopes."""
+        """Do nothing: a file has no row-level security."""
 
     def _is_lost(self) -> bool:
         """Return whether another process has replaced the file."""

@@ -717,7 +717,7 @@ async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store)
     await carried_out(store, plan(record("bbbbbbbb"), at=10.0))
     connection = store.turns._connection
     query = "UPDATE receipts SET outcome = '{' WHERE id = 1"
-    await connection.transact(lambda database: database.execute(query), of="owner")
+    await connection.transact(lambda database: database.execute(query), scopes="owner")
     (standing,) = await store.ledger.receipts(limit=5)
     assert standing.outcomes[0].id == "bbbbbbbb"
     assert (await store.turns.queue()).unreadable == 1

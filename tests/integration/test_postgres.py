@@ -291,7 +291,7 @@ async def test_who_waits_for_a_lock_lets_others_work(dsn: str, schema: str) -> N
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as other:
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'owner', 0))")
         query = "INSERT INTO usage (day) VALUES ('2026-11-24')"
-        waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, alone=["owner"]))
+        waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, exclusive=["owner"]))
         for _ in range(30):
             assert await connection.rows("SELECT 1") == [(1,)]
             await asyncio.sleep(0.05)

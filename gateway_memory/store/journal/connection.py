@@ -17,7 +17,7 @@ import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.store.journal.sql import Named
+from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
 
 __all__ = ["IN_MEMORY", "Connection", "open_database"]
@@ -80,9 +80,9 @@ class Connection(aiosqlite.Connection):
         self,
         work: Callable[[sqlite3.Connection], T],
         *,
-        of: Named = (),  # noqa: ARG002 - a file has no wall
-        alone: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
-        beside: Sequence[str] = (),  # noqa: ARG002
+        scopes: Scopes = (),  # noqa: ARG002 - a file has no row-level security
+        exclusive: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
+        shared: Sequence[str] = (),  # noqa: ARG002
         waits: bool = True,  # noqa: ARG002
     ) -> T:
         """Run `work` atomically. It is durable when this returns, and is rolled back if it raises.
@@ -101,11 +101,11 @@ class Connection(aiosqlite.Connection):
             raise asked.error
         return cast("T", asked.result)
 
-    async def read(self, work: Callable[[sqlite3.Connection], T], *, of: Named = ()) -> T:  # noqa: ARG002
+    async def read(self, work: Callable[[sqlite3.Connection], T], *, scopes: Scopes = ()) -> T:  # noqa: ARG002
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
         return await self._run(self._reading, work)
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:  # noqa: ARG002
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:  # noqa: ARG002
         """Return all rows of a query. Raises StoreError."""
         return await self.read(lambda database: database.execute(query, values).fetchall())
 

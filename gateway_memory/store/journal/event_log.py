@@ -85,7 +85,7 @@ class EventLog:
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
     async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        return await self._reader.rows(query, values, of=EVERY)
+        return await self._reader.rows(query, values, scopes=EVERY)
 
     # Events of this process
 
@@ -122,7 +122,7 @@ class EventLog:
         """Return the events of a plan that is not completed, in order."""
         return await self._events(
             await self._connection.rows(
-                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), of=EVERY
+                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), scopes=EVERY
             )
         )
 
@@ -148,7 +148,7 @@ class EventLog:
                     put(database, "events", scope, body)
 
         if bad:
-            await self._connection.transact(work, of=EVERY)
+            await self._connection.transact(work, scopes=EVERY)
         return found
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
@@ -163,7 +163,7 @@ class EventLog:
             new = tuple(change for change in changes if _is_new_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
-        events = await self._connection.transact(work, of=EVERY)  # it tidies those of all scopes
+        events = await self._connection.transact(work, scopes=EVERY)  # it tidies those of all scopes
         if events:
             self.published()
         return events
@@ -171,12 +171,12 @@ class EventLog:
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
         """Return those of these memories that, by the journal, are in no document."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)}
+        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), scopes=scope)}
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
-        events = await self._events(await self._connection.rows(query, (scope, at), of=scope))
+        events = await self._events(await self._connection.rows(query, (scope, at), scopes=scope))
         return any(change.by_hand for event in events for change in event.changes)
 
     # For the notifier
@@ -239,7 +239,7 @@ class EventLog:
                         "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
                     )
 
-        await self._connection.transact(work, of=EVERY)
+        await self._connection.transact(work, scopes=EVERY)
 
     # Delivery to sessions
 
@@ -271,7 +271,7 @@ class EventLog:
             "(e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id))) "
             "ORDER BY e.id DESC LIMIT ?",
             (session_id, since, _MOST_UNDELIVERED),
-            of=scope,
+            scopes=scope,
         )
         return await self._events(rows[::-1])
 
@@ -284,7 +284,7 @@ class EventLog:
             asked = [database.execute(query, row) for row in behind]
             return [found.fetchone() for found in asked]
 
-        found = await self._connection.read(work, of=EVERY)
+        found = await self._connection.read(work, scopes=EVERY)
         return sum(number for number, _ in found), min((at for _, at in found if at is not None), default=0.0)
 
     async def tidy(self, *, before: float) -> None:
@@ -301,7 +301,7 @@ class EventLog:
                 "AND ended_at IS NULL)"
             )
 
-        await self._connection.unhurried.transact(work, of=EVERY)
+        await self._connection.unhurried.transact(work, scopes=EVERY)
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:

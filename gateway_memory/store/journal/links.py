@@ -13,7 +13,7 @@ from gateway_memory.store.journal.sql import (
     EVERY,
     UNDECODABLE,
     Database,
-    Named,
+    Scopes,
     SqlConnection,
     member,
     upsert,
@@ -179,12 +179,12 @@ class Links:
 
     async def all(self) -> Mapping[str, Link]:
         """Return all links by the linked scope."""
-        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", of=EVERY)
+        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", scopes=EVERY)
         return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
 
     async def of(self, scope: str) -> Mapping[str, Link]:
         """Return the links of the person to whom a scope belongs, by the linked scope."""
-        return await self._connection.read(lambda database: links_of(database, scope), of=EVERY)
+        return await self._connection.read(lambda database: links_of(database, scope), scopes=EVERY)
 
     # Codes
 
@@ -202,7 +202,7 @@ class Links:
                 database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
             return str(row[0]) if row else None
 
-        return await self._connection.transact(work, of=EVERY)
+        return await self._connection.transact(work, scopes=EVERY)
 
     async def wrong(self, scope: str, at: float) -> None:
         """Record that a scope's identity has typed a wrong code."""
@@ -216,7 +216,7 @@ class Links:
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
-        return await self._connection.transact(work, of=scope)
+        return await self._connection.transact(work, scopes=scope)
 
     # Links
 
@@ -232,18 +232,18 @@ class Links:
             asked = [database.execute(_LEFT, (scope,) * 4) for scope in scopes]
             return any(found.fetchone()[0] for found in asked)
 
-        return await self._connection.read(work, of=scopes)
+        return await self._connection.read(work, scopes=scopes)
 
     async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
         """Record what a linked scope brings, by id, each with a text; what is held already stays as it is."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=scope)
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=scope)
 
     async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
         """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
-        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), of=scope)}
+        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), scopes=scope)}
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
         """Move episodes, waiting turns and reviews to the target of a link, and hold them.
@@ -263,7 +263,7 @@ class Links:
             _move_reviews(database, reviews, scope, target)
             return turns
 
-        return await self._connection.unhurried.transact(work, of=(scope, target))
+        return await self._connection.unhurried.transact(work, scopes=(scope, target))
 
     async def part(self, scope: str, source: str) -> Sequence[int]:
         """End a link: return a scope's turns and reviews from the scope where they are, and forget what it held.
@@ -282,7 +282,7 @@ class Links:
             database.execute("DELETE FROM links WHERE scope = ?", (scope,))
             return turns
 
-        return await self._connection.unhurried.transact(work, of=(scope, source))
+        return await self._connection.unhurried.transact(work, scopes=(scope, source))
 
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
         """Withhold in one scope what was forgotten in another one since a time."""
@@ -303,10 +303,10 @@ class Links:
             )
             database.execute(query, (target, "\n", source, since, target))
 
-        await self._connection.unhurried.transact(work, of=(source, target))
+        await self._connection.unhurried.transact(work, scopes=(source, target))
 
-    async def _change(self, of: Named, query: str, *values: object) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=of)
+    async def _change(self, scopes: Scopes, query: str, *values: object) -> None:
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=scopes)
 
 
 def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:

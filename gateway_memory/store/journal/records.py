@@ -42,7 +42,7 @@ class Records:
             found = self._file_of(scope, database).last()
             return found and withheld(database, scope.key).record(found)
 
-        return await self._connection.read(work, of=scope.key)
+        return await self._connection.read(work, scopes=scope.key)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
         """Return all records as they are stored."""
@@ -50,7 +50,7 @@ class Records:
 
     async def lines(self, scope: Scope) -> bytes | None:
         """Return the records as lines of JSON, including damaged ones; None if the scope never had a record."""
-        return await self._connection.read(lambda database: self._file_of(scope, database).read(), of=scope.key)
+        return await self._connection.read(lambda database: self._file_of(scope, database).read(), scopes=scope.key)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
         """Return whether a session has or had a record."""
@@ -87,7 +87,7 @@ class Records:
             rows = whole_records(database, scope.key, parsed(lines or b"")[0])
             return [stored_record(row) for row in rows if not row.get("deleted_at")]
 
-        return await self._connection.read(work, of=scope.key)
+        return await self._connection.read(work, scopes=scope.key)
 
     async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
         """Remove the records of sessions, which can be merged again later. Call it only within `writing`."""
@@ -120,7 +120,7 @@ class Records:
         def on_file(database: Database) -> T:
             return work(database, scope.key, self._file_of(scope, database), *given)
 
-        return await self._connection.transact(on_file, of=scope.key)
+        return await self._connection.transact(on_file, scopes=scope.key)
 
 
 def is_saved(database: Database, scope: str, file: RecordFile, session_id: str) -> bool:

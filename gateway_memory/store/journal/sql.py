@@ -14,7 +14,7 @@ __all__ = [
     "AMONG_NUMBERS",
     "EVERY",
     "Database",
-    "Named",
+    "Scopes",
     "SqlConnection",
     "distinct",
     "member",
@@ -32,12 +32,12 @@ AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
 """The errors of decoding a body that is not JSON, or JSON of another shape."""
 EVERY: Final = "*"
-"""Named in the place of scopes by work that concerns all of them, such as a worker's."""
+"""Scopes in the place of scopes by work that concerns all of them, such as a worker's."""
 
-Named: TypeAlias = str | Sequence[str]
+Scopes: TypeAlias = str | Sequence[str]
 """The scopes whose rows a transaction sees and writes, by key: one, several, none, or `EVERY`.
 
-The queries name their scopes as well; this is a second wall, which PostgreSQL keeps. A file has none.
+The queries name their scopes as well; PostgreSQL compares them too, by row-level security. A file does not.
 """
 
 
@@ -55,24 +55,24 @@ class SqlConnection(Protocol):
         self,
         work: Callable[[Database], T],
         *,
-        of: Named = (),
-        alone: Sequence[str] = (),
-        beside: Sequence[str] = (),
+        scopes: Scopes = (),
+        exclusive: Sequence[str] = (),
+        shared: Sequence[str] = (),
         waits: bool = True,
     ) -> T:
-        """Run work atomically, as if no other transaction ran beside it. It is durable when this returns.
+        """Run work atomically, as if no other transaction ran at the time. It is durable when this returns.
 
-        of: the scopes whose rows it sees.
-        alone: names, such as that of a scope. Transactions that name the same wait for each other; a server then need
-        not compare what they read with what all others write. beside: names that several may have at a time, while
-        none has them alone.
+        scopes: those whose rows it sees.
+        exclusive: keys to lock in exclusive mode, such as that of a scope. A server then need not compare what they
+        read with what all others write.
+        shared: keys to lock in shared mode.
         waits: whether to wait for others who hold these names, or rows; otherwise StoreBusyError is raised soon.
         """
 
-    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
+    async def read(self, work: Callable[[Database], T], *, scopes: Scopes = ()) -> T:
         """Run work that only reads, on one snapshot."""
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:
         """Return all rows of a query."""
 
     async def shed(self) -> None:

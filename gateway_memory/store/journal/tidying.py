@@ -37,7 +37,7 @@ async def decoded(
                 put(database, table, row[1], row[2])
 
     if bad:
-        await connection.transact(work, of=EVERY)
+        await connection.transact(work, scopes=EVERY)
     return found
 
 
@@ -84,7 +84,10 @@ class Tidier:
         gone = _AT_ONCE
         while gone == _AT_ONCE:
             gone = await self._connection.transact(
-                lambda it: it.execute(query, (*values, *values)).rowcount, of=EVERY, alone=["tidying"], waits=False
+                lambda it: it.execute(query, (*values, *values)).rowcount,
+                scopes=EVERY,
+                exclusive=["tidying"],
+                waits=False,
             )
 
     async def _trim(self, table: str, key: str, most: int, where: str = "TRUE", *values: object) -> None:
@@ -93,13 +96,13 @@ class Tidier:
         Only scopes that have got rows since the last call are looked at, and at first those of the newest rows.
         """
         rows = self._connection.rows
-        ((newest,),) = await rows(f"SELECT coalesce(max({key}), 0) FROM {table}", of=EVERY)
+        ((newest,),) = await rows(f"SELECT coalesce(max({key}), 0) FROM {table}", scopes=EVERY)
         since = self._trimmed.get(table, newest - _LOOKED_AT_FIRST)
-        found = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), of=EVERY)
+        found = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), scopes=EVERY)
         query = f"SELECT scope FROM {table} WHERE scope IN {AMONG} GROUP BY scope HAVING count(*) > ?"
         for start in range(0, len(found), _SCOPES_AT_ONCE):
             scopes = [str(row[0]) for row in found[start : start + _SCOPES_AT_ONCE]]
-            for (scope,) in await rows(query, (json.dumps(scopes), most), of=EVERY):
+            for (scope,) in await rows(query, (json.dumps(scopes), most), scopes=EVERY):
                 last = f"SELECT {key} FROM {table} WHERE scope = ? ORDER BY {key} DESC LIMIT 1 OFFSET {most}"
                 await self._delete(table, key, f"scope = ? AND {key} <= ({last}) AND {where}", scope, scope, *values)
         self._trimmed[table] = newest

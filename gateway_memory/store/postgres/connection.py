@@ -16,7 +16,7 @@ from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.journal.sql import Database, Named, SqlConnection
+from gateway_memory.store.journal.sql import Database, Scopes, SqlConnection
 from recall import SilentError, TimeoutConnection, is_loss
 
 __all__ = [
@@ -37,8 +37,8 @@ log = get_logger(__name__)
 # A transaction in PostgreSQL: what it sees, which locks it takes, and what the server itself ends.
 
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
-LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
-LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
+LOCK_EXCLUSIVE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
+LOCK_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
 _SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
 """What the policies of the schema compare rows with. It ends with the transaction."""
 SEE_SOON: Final = (
@@ -52,13 +52,13 @@ a transaction holds its locks for ten seconds at most.
 """
 
 
-def see(connection: psycopg.Connection[Any], of: Named) -> None:
+def see(connection: psycopg.Connection[Any], scopes: Scopes) -> None:
     """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(_SEE, (_names(of),))
+    connection.execute(_SEE, (_names(scopes),))
 
 
-def _names(of: Named) -> list[str]:
-    return [of] if isinstance(of, str) else list(of)
+def _names(scopes: Scopes) -> list[str]:
+    return [scopes] if isinstance(scopes, str) else list(scopes)
 
 
 @lru_cache(maxsize=1024)
@@ -119,21 +119,21 @@ def _storable(value: Any) -> Any:
 
 
 class Begin(NamedTuple):
-    """How a transaction begins. of: the scopes that it sees. locks: queries that take locks, with their names.
+    """How a transaction begins. scopes: those that it sees. locks: queries that take locks, with their names.
 
     seconds, lock_seconds: how long a statement, and a wait for a lock, may take.
     """
 
     level: str
-    of: Named
+    scopes: Scopes
     locks: Sequence[tuple[str, list[str]]]
     seconds: float
     lock_seconds: float
 
 
-def soon(of: Named, seconds: float, lock_seconds: float) -> tuple[list[str], str, str]:
+def soon(scopes: Scopes, seconds: float, lock_seconds: float) -> tuple[list[str], str, str]:
     """Return the values of `SEE_SOON`."""
-    return _names(of), str(round(1000 * lock_seconds)), str(round(1000 * seconds))
+    return _names(scopes), str(round(1000 * lock_seconds)), str(round(1000 * seconds))
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def transaction(connection: psycopg.Connection[Any], begun: Begin) -> Iterator[T
         with connection.pipeline() as pipeline:
             database = Transaction(connection, pipeline)
             connection.execute(f"BEGIN ISOLATION LEVEL {begun.level}")
-            connection.execute(SEE_SOON, soon(begun.of, begun.seconds, begun.lock_seconds))
+            connection.execute(SEE_SOON, soon(begun.scopes, begun.seconds, begun.lock_seconds))
             for query, names in begun.locks:
                 database.execute(query, (names,))
             yield database
@@ -175,7 +175,7 @@ _COLLIDED: Final = (
     errors.UniqueViolation,
     errors.LockNotAvailable,
 )
-"""What two transactions that run beside each other may cause, and one after the other would not."""
+"""What two transactions that run at the same time may cause, and one after the other would not."""
 _REFUSALS: Final = ("22", "23", "54")
 """The classes of what is refused for what it is: its data, a constraint, a limit of the server."""
 _ENOUGH: Final = (SilentError, PoolTimeout, PoolClosed, errors.QueryCanceled)
@@ -307,26 +307,28 @@ class PostgresConnection:
         self,
         work: Callable[[Database], T],
         *,
-        of: Named = (),
-        alone: Sequence[str] = (),
-        beside: Sequence[str] = (),
+        scopes: Scopes = (),
+        exclusive: Sequence[str] = (),
+        shared: Sequence[str] = (),
         waits: bool = True,
     ) -> T:
         """Run work in a transaction, again where it collided: under the locks of its names, or serializable."""
-        level = "READ COMMITTED" if alone else "SERIALIZABLE"
-        locks = [(query, sorted(names)) for query, names in ((LOCK_BESIDE, beside), (LOCK_ALONE, alone)) if names]
-        begun = Begin(level, of, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
+        level = "READ COMMITTED" if exclusive else "SERIALIZABLE"
+        locks = [
+            (query, sorted(names)) for query, names in ((LOCK_SHARED, shared), (LOCK_EXCLUSIVE, exclusive)) if names
+        ]
+        begun = Begin(level, scopes, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
         return await self._run(lambda: self._again(begun, work, waits=waits))
 
-    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
+    async def read(self, work: Callable[[Database], T], *, scopes: Scopes = ()) -> T:
         """Run work that only reads, on one snapshot."""
         return await self._run(
-            lambda: self._again(Begin("REPEATABLE READ READ ONLY", of, (), self._seconds, _LOCK_SECONDS), work)
+            lambda: self._again(Begin("REPEATABLE READ READ ONLY", scopes, (), self._seconds, _LOCK_SECONDS), work)
         )
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:
         """Return all rows of a query."""
-        return await self._run(lambda: self._rows(query, values, of))
+        return await self._run(lambda: self._rows(query, values, scopes))
 
     async def shed(self) -> None:
         """Do nothing: the log is the server's."""
@@ -361,12 +363,12 @@ class PostgresConnection:
             log.info("postgres.back")
         return result
 
-    def _rows(self, query: str, values: Sequence[object], of: Named) -> list[Any]:
+    def _rows(self, query: str, values: Sequence[object], scopes: Scopes) -> list[Any]:
         for tried in range(_TRIES):
             try:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
-                        connection.execute(SEE_SOON, soon(of, self._seconds, _LOCK_SECONDS))
+                        connection.execute(SEE_SOON, soon(scopes, self._seconds, _LOCK_SECONDS))
                         found = Transaction(connection).execute(query, values)
                     return found.fetchall()
             except psycopg.OperationalError as error:

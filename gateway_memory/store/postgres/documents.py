@@ -73,17 +73,17 @@ class DocumentRows:
     async def _change(self, query: str, *values: object) -> int:
         folder = f"folder {values[0]}"
         return await self._connection.transact(
-            lambda database: database.execute(query, values).rowcount, alone=[folder]
+            lambda database: database.execute(query, values).rowcount, exclusive=[folder]
         )
 
     async def scan(self, scope: Scope) -> Stamps:
         query = "SELECT name, saved, octet_length(content) FROM documents WHERE folder = ?"
-        rows = await self._connection.rows(query, (scope.folder,), of=_folder(scope))
+        rows = await self._connection.rows(query, (scope.folder,), scopes=_folder(scope))
         return {str(name): (int(saved), int(size)) for name, saved, size in rows}
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
         query = "SELECT content, saved FROM documents WHERE folder = ? AND name = ?"
-        rows = await self._connection.rows(query, (scope.folder, name), of=_folder(scope))
+        rows = await self._connection.rows(query, (scope.folder, name), scopes=_folder(scope))
         if not rows:
             return None
         ((content, saved),) = rows
@@ -143,7 +143,7 @@ class DocumentRows:
                         (scope.folder, name, content, time.time_ns()),
                     )
 
-        await self._connection.transact(work, of=_folder(scope), alone=[_folder(scope)])
+        await self._connection.transact(work, scopes=_folder(scope), exclusive=[_folder(scope)])
 
     def _check_lock(self, database: Database, scope: Scope) -> None:
         query = (
@@ -154,7 +154,7 @@ class DocumentRows:
             raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
 
     async def folders(self) -> list[str]:
-        rows = await self._connection.rows(distinct("documents", "folder"), of=EVERY)
+        rows = await self._connection.rows(distinct("documents", "folder"), scopes=EVERY)
         return sorted(str(row[0]) for row in rows if row[0])
 
     async def sweep(self) -> None:

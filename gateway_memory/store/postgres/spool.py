@@ -37,7 +37,7 @@ _AT_ONCE = 2000
 async def make_room(connection: SqlConnection) -> None:
     """Add the partitions that the next turns need. Raises StoreError."""
     query = "SELECT add_episode_partitions((SELECT coalesce(max(turn), 0) FROM replies))"
-    await connection.transact(lambda database: database.execute(query).fetchall(), of=EVERY)
+    await connection.transact(lambda database: database.execute(query).fetchall(), scopes=EVERY)
 
 
 class PostgresTurns(Turns):
@@ -66,8 +66,8 @@ class PostgresTurns(Turns):
             return numbers, any(slot != self._slot.number for slot in slots.values())
 
         sessions = sorted({turn.session_id for turn in turns})
-        alone = [f"session {session}" for session in sessions]
-        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=alone, waits=waits)
+        exclusive = [f"session {session}" for session in sessions]
+        numbers, elsewhere = await self._connection.transact(work, scopes=EVERY, exclusive=exclusive, waits=waits)
         if elsewhere:
             self._event_log.published()
         return numbers
@@ -101,8 +101,8 @@ class PostgresEpisodes(Episodes):
                 touch_turns(database, scope, gone)
             return sum(map(len, turns.values()))
 
-        gone = await unhurried.transact(drop, of=EVERY)
-        while number := await unhurried.transact(delete_some, of=EVERY):
+        gone = await unhurried.transact(drop, scopes=EVERY)
+        while number := await unhurried.transact(delete_some, scopes=EVERY):
             gone += number
         return gone
 
