@@ -314,7 +314,7 @@ async def _told(opened: OpenMemory, session: Session, message: str, at: datetime
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     hears = True
-    if opened.storage.signals is not None and len(session.inbox):  # what waits may be of a person deleted since
+    if opened.storage.wait_notified is not None and len(session.inbox):  # what waits may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         hears = await opened.context.runner.completes("deleted", left, opened.starter.start_if_deleted(session))
     return await opened.context.build(session, message, at, deadline, hears=hears)

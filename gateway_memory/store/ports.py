@@ -6,20 +6,25 @@ Documents and session records are in files (`store.disk`), in memory (`store.dis
 of `recall`.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # hooks need none of these
     from gateway_memory.scope import Scope
     from gateway_memory.store.documents import FileEdit, Patch
     from recall import Stamp
 
-__all__ = ["Documents", "Lease", "RecordFile", "Signals", "Stamps"]
+__all__ = ["Documents", "Lease", "RecordFile", "Stamps", "WaitNotified"]
 
 Stamps = dict[str, tuple[int, int]]
 """The modification time (ns since the epoch) and the size (bytes) of each document of a scope, by name."""
+WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
+"""Waits until a host of the store has sent a notification since the last call, at the latest for so many seconds.
+
+Notifications can be lost, so whoever waits looks from time to time.
+"""
 
 
 class Documents(Protocol):
@@ -101,13 +106,3 @@ class Lease(Protocol):
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
         """Return a context that holds the slot of a dead process, or None while that process lives."""
-
-
-class Signals(Protocol):
-    """How the hosts that share a store wake each other.
-
-    A signal says only that something may be new: it can be lost, and whoever waits looks from time to time.
-    """
-
-    async def wait(self, seconds: float) -> None:
-        """Return when another host, or this one, has signalled since the last call, at the latest after `seconds`."""

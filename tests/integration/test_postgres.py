@@ -35,7 +35,7 @@ from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.postgres.schema import check, migrate, standing
 from gateway_memory.store.postgres.spool import PostgresTurns
-from gateway_memory.sync.peers import Neighbours
+from gateway_memory.sync.peers import Peers
 from gateway_memory.transfer.deletion import Deletion, lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
@@ -130,13 +130,13 @@ async def test_a_session_that_went_on_at_another_host_is_not_told_its_own_words(
 async def test_what_a_session_was_told_a_host_that_is_behind_does_not_tell_again(
     schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind, look = True, Neighbours.look
+    behind, look = True, Peers.look
 
-    async def late_look(self: Neighbours) -> None:
+    async def late_look(self: Peers) -> None:
         if not behind:
             await look(self)
 
-    monkeypatch.setattr(Neighbours, "look", late_look)
+    monkeypatch.setattr(Peers, "look", late_look)
     settings = Config(defaults=replace(config(schema).defaults, opening=OpeningSettings(enabled=False)))
     async with (
         GatewayMemory(settings, tmp_path / "one") as here,

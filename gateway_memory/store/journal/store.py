@@ -19,7 +19,7 @@ from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.journal.sql import Database, SqlConnection
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.ports import Documents, Lease, RecordFile, Signals
+from gateway_memory.store.ports import Documents, Lease, RecordFile, WaitNotified
 
 __all__ = ["Store", "open_sqlite", "store_of"]
 
@@ -30,7 +30,7 @@ _BUSY_SECONDS: Final = 10.0
 class Store:
     """The documents, and everything else over one connection. Each change is one transaction.
 
-    signals: None if all who share the store are told by other means.
+    wait_notified: None if the store has no other hosts.
     """
 
     documents: Documents
@@ -44,7 +44,7 @@ class Store:
     reviews: Reviews
     health: Health
     event_log: EventLog
-    signals: Signals | None = None
+    wait_notified: WaitNotified | None = None
 
 
 FileOf: TypeAlias = Callable[[Scope, Database], RecordFile]
@@ -91,7 +91,7 @@ async def store_of(
     file_of: FileOf,
     turns_of: Callable[[SqlConnection, Lease, EventLog], Turns] = Turns,
     episodes_of: Callable[[SqlConnection], Episodes] = Episodes,
-    signals: Signals | None = None,
+    wait_notified: WaitNotified | None = None,
 ) -> Store:
     """Return the store over a connection, for the process that holds a slot.
 
@@ -112,5 +112,5 @@ async def store_of(
         reviews=Reviews(connection),
         health=Health(connection, slot),
         event_log=event_log,
-        signals=signals,
+        wait_notified=wait_notified,
     )

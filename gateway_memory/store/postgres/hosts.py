@@ -16,7 +16,7 @@ from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, SqlConnection
 from gateway_memory.store.postgres.connection import in_schema
 
-__all__ = ["HostSlot", "NotifySignals"]
+__all__ = ["HostSlot", "Notifications"]
 
 log = get_logger(__name__)
 
@@ -112,8 +112,8 @@ _LOOK_SECONDS: Final = 1.0
 _LISTEN_BACKOFF_SECONDS: Final = 2.0
 
 
-class NotifySignals:
-    """The port `Signals`. A signal names nothing, so that it tells nobody anything.
+class Notifications:
+    """How the hosts of a schema wake each other. A notification is empty, so that it discloses nothing.
 
     A transaction that holds a NOTIFY makes all others wait for its commit, so it is sent after it.
 
@@ -133,6 +133,7 @@ class NotifySignals:
         threading.Thread(target=self._listen, name="gateway-memory-listen", daemon=True).start()
 
     async def wait(self, seconds: float) -> None:
+        """See `WaitNotified`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -141,7 +142,7 @@ class NotifySignals:
         self._woken.clear()
 
     def send(self) -> None:
-        """Wake the other hosts. A signal that waits to be sent already is enough."""
+        """Wake the other hosts. One that waits to be sent already is enough."""
         if not self._queued and not self._closed.is_set():
             self._queued = True
             self._sender.submit(self._send)
@@ -163,7 +164,7 @@ class NotifySignals:
                 self._sending = psycopg.connect(self._dsn, **self._arguments)
             self._sending.execute("SELECT pg_notify(%s, '')", (self._channel,))
         except psycopg.Error as error:  # the other hosts look from time to time
-            log.warning("signals.not_sent", error=type(error).__name__)
+            log.warning("notifications.not_sent", error=type(error).__name__)
 
     def _listen(self) -> None:
         hears = True
@@ -178,7 +179,7 @@ class NotifySignals:
                             self._wake()
             except psycopg.Error as error:
                 if hears:
-                    log.warning("signals.not_heard", error=type(error).__name__)
+                    log.warning("notifications.not_heard", error=type(error).__name__)
                 hears = False
                 self._closed.wait(_LISTEN_BACKOFF_SECONDS)
 

@@ -16,7 +16,7 @@ from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
-from gateway_memory.store.postgres.hosts import HostSlot, NotifySignals
+from gateway_memory.store.postgres.hosts import HostSlot, Notifications
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
 from recall import PostgresRows, Rows
@@ -95,8 +95,8 @@ async def open_postgres(
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
 
-    signals = NotifySignals(direct or dsn, schema)
-    stack.callback(signals.close)
+    notifications = Notifications(direct or dsn, schema)
+    stack.callback(notifications.close)
     waiting = Spool(spool) if spool else None
     if waiting:
         await waiting.open()
@@ -108,11 +108,11 @@ async def open_postgres(
         connection,
         slot,
         DocumentRows(connection),
-        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=signals.send),
+        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=notifications.send),
         file_of=file_of,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
         episodes_of=PostgresEpisodes,
-        signals=signals,
+        wait_notified=notifications.wait,
     )
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
