@@ -5,11 +5,13 @@ nothing of ours, and at first next to nothing at all.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "Database", "Result", "get_logger", "is_base_url"]
+__all__ = ["Breaker", "Database", "Result", "get_logger", "is_base_url", "lazy"]
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
@@ -110,3 +112,20 @@ class Database(Protocol):
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Any:
         """Run one statement for each sequence of values."""
+
+
+def lazy(package: str, names: Sequence[str], homes: Mapping[str, str], *, rest: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package, which imports each public name when it is first used.
+
+    names: the public ones. homes: names with spaces between, by the module that has them; `rest` has the others.
+    """
+    home_of = {name: home for home, listed in homes.items() for name in listed.split()}
+
+    def load(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{home_of.get(name, rest)}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load

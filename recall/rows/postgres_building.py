@@ -16,7 +16,7 @@ from gateway_memory.runtime.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
 from recall.ranking.rank import Segment
 from recall.rows.postgres_large import text_of
-from recall.rows.server import TimeoutConnection
+from recall.rows.server import SEE, TimeoutConnection
 from recall.rows.sql import Slot, Spaces
 from recall.rows.tables import HELD, STANDING_TERM
 from recall.text.topics import STANDING
@@ -34,7 +34,6 @@ _TIMEOUT_SECONDS = 86_400.0
 _REST_SECONDS = 10.0
 # Of a graph, by pgvector's half vectors.
 _LONGEST_VECTOR = 4_000
-_SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
 
 
 class _State(NamedTuple):
@@ -104,7 +103,7 @@ class _Part:
     def done(self) -> bool:
         """Do some of what is to be done; return whether there is more."""
         with self._connection.transaction():
-            self._rows(_SEE, self._scope)
+            self._rows(SEE, [self._scope])
             found = self._rows("select number from scope where key = %s", self._scope)
             if not found:
                 return False

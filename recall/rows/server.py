@@ -16,7 +16,7 @@ from gateway_memory.runtime.ground import get_logger
 from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
-__all__ = ["Server", "SilentError", "TimeoutConnection", "is_loss"]
+__all__ = ["SEE", "Server", "SilentError", "TimeoutConnection", "as_psycopg", "is_loss", "storable"]
 
 _log = get_logger(__name__)
 
@@ -79,11 +79,12 @@ _STATEMENT_MILLISECONDS = 800
 _IDLE_MILLISECONDS = 10_000
 _MANY = 250
 # What holds until the transaction ends, also behind a pooler. The policies of the schema compare rows with the scopes.
+SEE = "select set_config('gateway_memory.scopes', %s::text[]::text, true)"
 _LIMITS = (
     f"set_config('statement_timeout', '{_STATEMENT_MILLISECONDS}', true),"
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MILLISECONDS}', true)"
 )
-_SEE = f"select set_config('gateway_memory.scopes', array[%s]::text[]::text, true), {_LIMITS}"
+_SEE = f"{SEE}, {_LIMITS}"
 # A server that is away is asked again only then.
 _REST_SECONDS = 1.0
 _COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
@@ -166,24 +167,24 @@ class Server:
             if not (self._in_transaction or self._seen):
                 # Two statements in one message too, by the protocol that takes half of the time. Each search does it.
                 cursor = psycopg.ClientCursor(connection)
-                cursor.execute(f"select {_LIMITS}; {_translation(query)}", _storable(values))
+                cursor.execute(f"select {_LIMITS}; {as_psycopg(query)}", [storable(value) for value in values])
                 cursor.nextset()
                 return cursor
             if not self._in_transaction:
                 with connection.pipeline():  # one message to the server, and one transaction
-                    connection.execute(_SEE, (self._seen,))
-                    return connection.execute(_translation(query), _storable(values))
+                    connection.execute(_SEE, ([self._seen],))
+                    return connection.execute(as_psycopg(query), [storable(value) for value in values])
             if not self._is_seen:
-                connection.execute(_SEE, (self._seen,))
+                connection.execute(_SEE, ([self._seen],))
                 self._is_seen = True
-            return connection.execute(_translation(query), _storable(values))
+            return connection.execute(as_psycopg(query), [storable(value) for value in values])
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> None:
-        rows = [_storable(row) for row in values]
+        rows = [[storable(value) for value in row] for row in values]
         with self._sound():
             for start in range(0, len(rows), _MANY):
                 connection = self._there()
-                connection.cursor().executemany(_translation(query), rows[start : start + _MANY])
+                connection.cursor().executemany(as_psycopg(query), rows[start : start + _MANY])
                 if start + _MANY < len(rows):
                     with connection.pipeline():  # whose end waits, so that no wait is for very many statements
                         pass
@@ -237,12 +238,13 @@ class Server:
                 self._in_transaction = self._is_seen = False
 
 
-def _storable(values: Sequence[Any]) -> list[Any]:
-    """Return values without the character that PostgreSQL has no text for."""
-    return [value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value for value in values]
+def storable(value: Any) -> Any:
+    """Return a value without the character that PostgreSQL has no text for."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
-@lru_cache(maxsize=256)
-def _translation(query: str) -> str:
-    """Return a shared query as psycopg takes it. `row` is a keyword there."""
-    return re.sub(r"\brow\b", '"row"', query.replace("?", "%s"))
+@lru_cache(maxsize=1024)
+def as_psycopg(query: str) -> str:
+    """Return a shared query as psycopg takes it. `row` is a keyword in PostgreSQL."""
+    query = query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
+    return re.sub(r"\brow\b", '"row"', query)

@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 import psycopg
@@ -17,7 +16,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, Scopes, SqlConnection
-from recall import SilentError, TimeoutConnection, is_loss
+from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
 
 __all__ = [
     "Begin",
@@ -39,10 +38,8 @@ log = get_logger(__name__)
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
 LOCK_EXCLUSIVE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
 LOCK_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
-_SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
-"""What the policies of the schema compare rows with. It ends with the transaction."""
 SEE_SOON: Final = (
-    f"{_SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
+    f"{SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('idle_in_transaction_session_timeout', '10000', true)"
 )
 """What the server itself ends, so that nothing goes on there for which nobody waits any more. In milliseconds.
@@ -54,17 +51,11 @@ a transaction holds its locks for ten seconds at most.
 
 def see(connection: psycopg.Connection[Any], scopes: Scopes) -> None:
     """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(_SEE, (_names(scopes),))
+    connection.execute(SEE, (_names(scopes),))
 
 
 def _names(scopes: Scopes) -> list[str]:
     return [scopes] if isinstance(scopes, str) else list(scopes)
-
-
-@lru_cache(maxsize=1024)
-def translated(query: str) -> str:
-    """Return a shared query as psycopg takes it."""
-    return query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
 
 
 class Transaction:
@@ -86,13 +77,13 @@ class Transaction:
         return self._connection.closed and not self.is_ending
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
-        cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
+        cursor = self._connection.execute(as_psycopg(query), [storable(value) for value in values])
         return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Result:
         cursor = self._connection.cursor()
-        if rows := [[_storable(value) for value in row] for row in values]:
-            cursor.executemany(translated(query), rows)
+        if rows := [[storable(value) for value in row] for row in values]:
+            cursor.executemany(as_psycopg(query), rows)
         return cursor
 
 
@@ -111,11 +102,6 @@ class _Awaited:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._cursor)
-
-
-def _storable(value: Any) -> Any:
-    """Return a value without the character that PostgreSQL has no text for."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
 class Begin(NamedTuple):

@@ -19,13 +19,10 @@ from gateway_memory.store.postgres.connection import (
     Transaction,
     connected,
     failed,
-    in_schema,
     see,
-    translated,
-    unreachable,
 )
 from gateway_memory.store.postgres.schema import check
-from recall import TimeoutConnection
+from recall import TimeoutConnection, as_psycopg
 
 __all__ = ["PostgresSide", "ScopeTables"]
 
@@ -141,12 +138,7 @@ class PostgresSide(Side):
             StoreError: the server can't be reached, or the schema is not up to date.
         """
         check(dsn, schema, by_move=not reads)
-        try:
-            connection = TimeoutConnection.connect(dsn, **in_schema(schema))
-        except psycopg.Error as error:
-            raise unreachable(error) from error
-        connection.timeout_seconds = _MOVING_TIMEOUT_SECONDS
-        with contextlib.closing(connection), _translated():
+        with connected(dsn, schema, timeout_seconds=_MOVING_TIMEOUT_SECONDS) as connection:
             _hold(connection, schema)
             if not reads:
                 yield cls(connection, schema)
@@ -163,7 +155,7 @@ class PostgresSide(Side):
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         query, values = select(part, columns, after)
         with self._writing(), self._connection.cursor(name="moving") as cursor:
-            cursor.execute(translated(query), values)
+            cursor.execute(as_psycopg(query), values)
             most = _FIRST
             while rows := cursor.fetchmany(most):
                 yield from rows
