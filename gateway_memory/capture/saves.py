@@ -15,9 +15,9 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
+from gateway_memory.store.documents import Documents
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan
-from gateway_memory.store.ports import Documents
 from gateway_memory.sync.follower import Follower
 from recall import Near, text_overlap
 

@@ -27,10 +27,10 @@ from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.store.documents import Documents
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.turns import PendingTurn, Turns, TurnState
 from gateway_memory.store.plan import CandidateOutcome, Plan, Stage
-from gateway_memory.store.ports import Documents
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.episodes import EpisodeFollower

@@ -14,11 +14,10 @@ from gateway_memory.runtime.clock import noon_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
+from gateway_memory.store.documents import MEMORY_FILE, Documents, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
-from gateway_memory.store.ports import Documents, Stamps
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import is_episode_page
 from notifier import Announcer, MemoryChange

@@ -10,7 +10,7 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.ports import WaitNotified
+from gateway_memory.store.journal.sql import WaitNotified
 from notifier import Event
 
 __all__ = ["Peers", "check_watching", "watch"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -17,8 +18,8 @@ from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk import replacing as kernel
 from gateway_memory.store.disk import replacing as lines
-from gateway_memory.store.disk.files import MarkdownFiles, _edit
-from gateway_memory.store.documents import FileEdit
+from gateway_memory.store.disk.files import MarkdownFiles
+from gateway_memory.store.documents import Edits, FileEdit
 from gateway_memory.store.markdown import Addition, parse
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "appending.py"
@@ -102,7 +103,7 @@ async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Pat
 
 
 def edited(path: Path, edit: FileEdit) -> str:
-    _edit(path, [edit])
+    replacing.rewrite(path, partial(Edits([edit]).apply, edit.file))
     replacing.look(closing=True)
     return path.read_text("utf-8")
 

@@ -16,7 +16,7 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.summaries import SESSIONS_FILE
 
 if TYPE_CHECKING:  # hooks start often, and need no index
-    from gateway_memory.store.ports import Stamps
+    from gateway_memory.store.documents import Stamps
 
 __all__ = ["LARGEST", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
 

@@ -11,9 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, Database, SqlConnection
+from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Lease, SqlConnection
 from gateway_memory.store.journal.tidying import put
-from gateway_memory.store.ports import Lease
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]

@@ -11,8 +11,7 @@ from gateway_memory.store.journal.sql import EVERY, UNDECODABLE
 from notifier import NotifierStatus
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Database, SqlConnection
-    from gateway_memory.store.ports import Lease
+    from gateway_memory.store.journal.sql import Database, Lease, SqlConnection
 
 __all__ = ["Health", "ProcessState"]
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
-from gateway_memory.store.ports import RecordFile
-from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of, stored_record
+from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:

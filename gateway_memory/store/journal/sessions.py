@@ -8,9 +8,17 @@ from typing import Final, Literal, TypeVar
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, Scopes, SqlConnection, distinct
+from gateway_memory.store.journal.sql import (
+    AMONG,
+    AMONG_NUMBERS,
+    EVERY,
+    Database,
+    Lease,
+    Scopes,
+    SqlConnection,
+    distinct,
+)
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.ports import Lease
 
 __all__ = [
     "COUNTED",

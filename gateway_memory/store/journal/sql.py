@@ -1,10 +1,11 @@
-"""What the journal's modules use of a database, and the forms of SQL that SQLite and PostgreSQL write differently.
+"""What the journal needs of a database and its hosts, and SQL that SQLite and PostgreSQL write differently.
 
 Queries are written once, in SQL that both engines read: values are question marks, and a name that is a keyword of one
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from gateway_memory.runtime.ground import Database
@@ -14,8 +15,10 @@ __all__ = [
     "AMONG_NUMBERS",
     "EVERY",
     "Database",
+    "Lease",
     "Scopes",
     "SqlConnection",
+    "WaitNotified",
     "distinct",
     "member",
     "upsert",
@@ -77,6 +80,30 @@ class SqlConnection(Protocol):
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+class Lease(Protocol):
+    """The slot that this process leases among the processes that share a store."""
+
+    @property
+    def number(self) -> int:
+        """The number of the slot. No other living process has the same number."""
+
+    def is_alone(self) -> bool:
+        """Return whether no other process has the store open."""
+
+    async def living(self, numbers: Collection[int]) -> frozenset[int]:
+        """Return which of these slots a living process holds. May raise StoreError."""
+
+    def orphan(self, number: int) -> AbstractContextManager[object] | None:
+        """Return a context that holds the slot of a dead process, or None while that process lives."""
+
+
+WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
+"""Waits until a host of the store has sent a notification since the last call, at the latest for so many seconds.
+
+Notifications can be lost, so whoever waits looks from time to time.
+"""
 
 
 def distinct(table: str, column: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from gateway_memory.scope import Scope
+from gateway_memory.store.documents import Documents
 from gateway_memory.store.journal.connection import IN_MEMORY, Connection, open_database
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog
@@ -17,9 +18,9 @@ from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.sql import Database, Lease, SqlConnection, WaitNotified
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.ports import Documents, Lease, RecordFile, WaitNotified
+from gateway_memory.store.summaries import RecordFile
 
 __all__ = ["Store", "open_sqlite", "store_of"]
 

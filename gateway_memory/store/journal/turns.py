@@ -19,13 +19,13 @@ from gateway_memory.store.journal.sql import (
     EVERY,
     UNDECODABLE,
     Database,
+    Lease,
     SqlConnection,
     member,
     upsert,
 )
 from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
 

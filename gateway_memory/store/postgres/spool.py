@@ -19,10 +19,9 @@ from gateway_memory.store.disk.workspace import private_file, private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
-from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, SqlConnection, member
+from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, Lease, SqlConnection, member
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
-from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport
 
 __all__ = ["PostgresEpisodes", "PostgresTurns", "Spool", "SpooledTurns", "make_room", "waiting_in"]
