@@ -87,16 +87,16 @@ class IndexThread:
         return self._index
 
     async def run(
-        self, job: "Callable[[Index], T]", priority: int = WRITE, *, timeout_seconds: float = _LOCK_TIMEOUT_SECONDS
+        self, job: "Callable[[Index], T]", priority: int = WRITE, *, timeout_seconds: float | None = None
     ) -> T:
         """Run a job in the thread. Damaged rows are replaced by none, and the job done again.
 
         While another process has the rows locked, the job is tried again; others go between.
 
         Raises:
-            RecallError: the index is not open, cannot be read or written, or was locked for `timeout_seconds`.
+            RecallError: the index is not open, cannot be read or written, or was locked for so long (by default 30 s).
         """
-        until = time.monotonic() + timeout_seconds
+        until = time.monotonic() + (_LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)
         while True:
             try:
                 return await self._thread.submit(partial(_guarded, job, self.opened()), priority)
