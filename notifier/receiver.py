@@ -129,7 +129,7 @@ class Tracker(Generic[T]):
 
 
 def _last_missing(of: _Origin[T]) -> int:
-    """Return the last missing number, before the first pending event or the head; `received_upto` if none is missing."""
+    """Return the last missing number, before the first pending event or the head; without one, `received_upto`."""
     return of.lowest - 1 if of.pending else of.head
 
 

@@ -260,7 +260,7 @@ class Database:
 
     def _make(self) -> None:
         with self.writing() as connection:
-            for statement in SCHEMA.split(";"):
+            for statement in SCHEMA.read_text("utf-8").split(";"):
                 connection.execute(statement)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
 

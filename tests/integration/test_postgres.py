@@ -545,7 +545,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     here: dict[str, set[str]] = {}
     with sqlite3.connect(":memory:", isolation_level=None) as database:
         migrate_file(database, Path(":memory:"))
-        for statement in SCHEMA.split(";"):
+        for statement in SCHEMA.read_text("utf-8").split(";"):
             database.execute(statement)
         query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
         for table, column in database.execute(query):
