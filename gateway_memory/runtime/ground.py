@@ -1,17 +1,18 @@
-"""What all packages stand on: loggers, the circuit breaker, the check of a server's address, and a database's calls.
+"""What all packages stand on: loggers, the circuit breaker, access to servers, and a database's calls.
 
 Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
 nothing of ours, and at first next to nothing at all.
 """
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "Database", "Result", "get_logger", "is_base_url", "lazy"]
+__all__ = ["Breaker", "Database", "Result", "api_key", "bounded_client", "get_logger", "is_base_url", "lazy"]
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
@@ -89,6 +90,48 @@ def is_base_url(url: str) -> bool:
         return False
     named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
     return named and url.isprintable() and not any(character.isspace() for character in url)
+
+
+def api_key(provider: str, base_url: str, variable: str) -> str:
+    """Return the key in an environment variable, or "".
+
+    provider: "openai" or "anthropic", whose usual variable is read if none is named. Its key goes to the provider's own
+    address alone.
+    """
+    if not variable and base_url:
+        host = urlsplit(base_url).hostname or ""
+        if host != f"{provider}.com" and not host.endswith(f".{provider}.com"):
+            return ""
+    return os.environ.get(variable or f"{provider.upper()}_API_KEY", "").strip()
+
+
+def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large: Callable[[], Exception]) -> Any:
+    """Return an HTTP client for an SDK (the module `openai` or `anthropic`), which closes it.
+
+    It asks for answers that are not compressed, since some kilobytes may unpack to gigabytes, and refuses others and
+    those of more than `most_bytes`. It follows no redirect, which would carry the key and the texts to an address that
+    nobody configured. It raises `too_large()`, which some versions of the SDKs make the cause of an error of theirs.
+    """
+
+    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
+        async def send(self, request: Any, **options: Any) -> Any:
+            request.headers["Accept-Encoding"] = "identity"
+            response = await super().send(request, **{**options, "stream": True})
+            body = bytearray()
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+                    raise too_large()
+                async for part in response.aiter_raw():
+                    body += part
+                    if len(body) > most_bytes:
+                        raise too_large()
+            finally:
+                await response.aclose()
+            return type(response)(
+                response.status_code, headers=response.headers, content=bytes(body), request=response.request
+            )
+
+    return Bounded(follow_redirects=False, timeout=timeout_seconds)
 
 
 class Result(Protocol):
