@@ -56,7 +56,7 @@ class Forgetter:
 
         Return None if there is no such exchange, or if it was forgotten before.
         """
-        told = await self._storage.episodes.told(scope.key, [turn])
+        told = await self._storage.episodes.quotable(scope.key, [turn])
         sides = told.sides(turn, past=True)
         if sides is None:
             return None
@@ -71,7 +71,7 @@ class Forgetter:
         Returns the number of exchanges and of memories; None if it has left nothing that was not forgotten before.
         """
         turns = await self._storage.episodes.of_session(scope.key, session_id)
-        told = await self._storage.episodes.told(scope.key, turns)
+        told = await self._storage.episodes.quotable(scope.key, turns)
         said = [told.episodes[turn] for turn in turns if turn in told.episodes]  # also those that were forgotten alone
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)

@@ -241,7 +241,7 @@ async def _still_saying(
     at = ports.memory.now().timestamp()
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
     sources = {stored.entry.turn for stored in memories}
-    told = await ports.storage.episodes.told(scope.key, [hit.turn for hit in said])
+    told = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in said])
     found: list[Hit] = []
     for hit in said:
         sides = told.sides(hit.turn, past=True) or ("", "")

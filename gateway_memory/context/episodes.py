@@ -10,7 +10,7 @@ from extractor import statements
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
-from gateway_memory.store.journal.episodes import Episodes, Told
+from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
@@ -59,12 +59,12 @@ async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], quer
     passages = [hit for hit in hits if hit.kind == "episode"]
     if not passages:
         return []
-    told = await episodes.told(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
+    told = await episodes.quotable(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
     found = (_exchange(told, hit, past=asks_what_was(query)) for hit in passages)
     return [exchange for exchange in found if exchange]
 
 
-def _exchange(told: Told, hit: Hit, *, past: bool) -> Exchange | None:
+def _exchange(told: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
     sides = told.sides(hit.turn, past=past)
     found = 0 if hit.id.startswith(f"e{hit.turn}{SPEAKERS[0][0]}") else 1
     if sides is None or not sides[found]:
@@ -104,7 +104,7 @@ def _whole(exchange: Exchange) -> str:
     )
 
 
-def told_hit(told: Told, turn: int) -> Hit | None:
+def told_hit(told: Quotable, turn: int) -> Hit | None:
     """Return what may be told of a turn, as a hit; None if nothing may."""
     sides = told.sides(turn, past=True)
     if sides is None:

@@ -242,7 +242,7 @@ class Finder:
             return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
         turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
-        told = await storage.episodes.told(scope.key, turns)
+        told = await storage.episodes.quotable(scope.key, turns)
         said = {turn: hit for turn in turns if (hit := told_hit(told, turn))}
         if row.entry.kind == "episode":
             return Found(said.values() if row.entry.turn in said else (), late=not synced)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
 from gateway_memory.edge.phrases import language_of, say
-from gateway_memory.store.journal.episodes import Episode, Told
+from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line
 from gateway_memory.store.withheld import SENTENCE_END
 from recall import FENCE_END, FENCE_START, Hit, count_tokens, quoted, render_block
@@ -465,13 +465,13 @@ def profile(
     return found + [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in rest]
 
 
-def own_words_of(told: Told) -> dict[int, str]:
+def own_words_of(told: Quotable) -> dict[int, str]:
     """Return what may be told of the user's words, by turn. What was imported is told once a memory is made of it."""
     sides = {turn: told.sides(turn, past=False) for turn, episode in told.episodes.items() if not episode.unread}
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 
-def last_talk(first: Sequence[Episode], told: Told, day_of: Callable[[float], str]) -> LastTalk | None:
+def last_talk(first: Sequence[Episode], told: Quotable, day_of: Callable[[float], str]) -> LastTalk | None:
     """Return the last session by its first words that say something, else by its first ones.
 
     first: its first exchanges. told: what may be told of them.

@@ -89,11 +89,11 @@ async def test_a_person_is_deleted_although_a_plan_is_no_json(place: Place) -> N
 async def test_a_link_is_taken_back_although_a_record_is_no_json(place: Place) -> None:
     for whole in ODD:
         place.run("INSERT INTO withheld_records (scope, shown, whole) VALUES (?, ?, ?)", ADA, f"of {whole}", whole)
-    await place.store.links.join(ZOE, ADA, 1.0)
-    await place.store.links.hold(ZOE, "record", {"s1": "{}"})
+    await place.store.links.link(ZOE, ADA, 1.0)
+    await place.store.links.add_items(ZOE, "record", {"s1": "{}"})
     body = json.dumps({"session_id": "s1", "topic": "\0"})
     place.run("INSERT INTO withheld_records (scope, shown, whole) VALUES (?, 's1', ?)", ADA, body)
-    await place.store.links.part(ZOE, ADA)
+    await place.store.links.unlink(ZOE, ADA)
     left = [whole for (whole,) in place.run("SELECT whole FROM withheld_records")]
     assert sorted(left) == sorted(ODD), "what belongs to the session is gone, and nothing else"
 

@@ -273,7 +273,7 @@ async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_s
             await store.records.withhold(OWNER_SCOPE)
         records = [row["summary"] for row in await store.records.read(OWNER_SCOPE)]
         seen = [each.content for number in range(3) for each in (await store.sessions.read("owner", f"s{number}"))[0]]
-        told = await store.episodes.told("owner", turns)
+        told = await store.episodes.quotable("owner", turns)
         sides = [(told.sides(turn, past=True) or ("", ""))[0] for turn in turns]
         return " | ".join(records), " | ".join(seen), " | ".join(sides)
 
@@ -304,7 +304,10 @@ async def test_what_was_forgotten_is_told_by_its_id_alone(store: Store) -> None:
     forgotten = Retired(memory=record("m1", text="I like numbats"), state="forgotten")
     outcome = CandidateOutcome(turn=0, action="forgotten", reason="command", id="m1")
     await carried_out(store, replace(plan(stage="command"), retired=(forgotten,), outcomes=(outcome,)))
-    assert [each.text for each in (await store.ledger.told("owner", ["m1", "m2"])).values()] == ["", "Rain is coming"]
+    assert [each.text for each in (await store.ledger.quotable("owner", ["m1", "m2"])).values()] == [
+        "",
+        "Rain is coming",
+    ]
     (last, first) = await store.ledger.receipts(limit=5, scope="owner")
     assert [(each.id, each.text) for each in last.outcomes] == [("m1", "")]
     assert [each.text for each in first.outcomes] == ["", "Rain is coming"]

@@ -15,12 +15,12 @@ __all__ = [
     "PAGE_TURNS",
     "Episode",
     "Episodes",
-    "Told",
+    "Quotable",
     "Unread",
     "keep_episodes",
     "latest_of",
+    "quotable_of",
     "take_unread",
-    "told_of",
     "touch_turns",
     "wait_for_model",
 ]
@@ -52,7 +52,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Quotable:
     """Episodes as they were said, and what may not be told of them.
 
     hidden: what was forgotten since. replaced: what a newer memory has replaced since.
@@ -116,8 +116,8 @@ def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
     database.executemany(upsert("episode_pages", "scope, page, token, behind", "scope, page"), rows)
 
 
-def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
-    """See `Episodes.told`."""
+def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotable:
+    """See `Episodes.quotable`."""
     among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
     values = (scope, json.dumps(turns))
     found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
@@ -126,7 +126,7 @@ def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
         "AND state IN ('forgotten', 'undone', 'deleted')"
     )
     sources = database.execute(query, values).fetchall()
-    return Told(
+    return Quotable(
         episodes={episode.turn: episode for episode in found},
         hidden=withheld(database, scope),
         replaced=replaced(database, scope),
@@ -204,9 +204,9 @@ class Episodes:
 
         return await self._connection.read(work, scopes=scope)
 
-    async def told(self, scope: str, turns: Sequence[int]) -> Told:
+    async def quotable(self, scope: str, turns: Sequence[int]) -> Quotable:
         """Return the episodes of these turns."""
-        return await self._connection.read(lambda database: told_of(database, scope, turns), scopes=scope)
+        return await self._connection.read(lambda database: quotable_of(database, scope, turns), scopes=scope)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""

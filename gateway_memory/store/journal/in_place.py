@@ -12,7 +12,7 @@ from gateway_memory.errors import store_failed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.episodes import Episode, Told, latest_of, told_of
+from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.session_state import Observation, accept
 from gateway_memory.store.journal.shown import forget_shown, show
@@ -177,10 +177,10 @@ class JournalInPlace:
         with self._changing() as database:
             return withheld(database, OWNER_KEY)
 
-    def told(self, turns: Sequence[int]) -> Told:
+    def quotable(self, turns: Sequence[int]) -> Quotable:
         """Return the owner's episodes of these turns."""
         with self._changing() as database:
-            return told_of(database, OWNER_KEY, turns)
+            return quotable_of(database, OWNER_KEY, turns)
 
     def latest(self, besides: str, limit: int) -> list[Episode]:
         """Return the first exchanges of the owner's session that took place last, beside one of an id."""

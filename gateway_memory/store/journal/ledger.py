@@ -275,7 +275,7 @@ class Ledger:
         """Return the stored data of these memories, by id."""
         return await self._connection.read(lambda database: find_memories(database, scope, ids), scopes=scope)
 
-    async def told(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+    async def quotable(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
 
         def work(database: Database) -> dict[str, MemoryRecord]:
@@ -423,7 +423,7 @@ class Ledger:
             str(identity): "" if hidden.says(str(text)) else str(text)
             for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), scopes=scope)
         }
-        return found | {memory.id: memory.text for memory in (await self.told(scope, ids)).values()}
+        return found | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
 
     # Undo
 

@@ -23,13 +23,13 @@ from gateway_memory.store.record import EXCHANGE, TALK
 __all__ = ["Link", "Links", "below", "linked_with", "root_of"]
 
 
-# Leave nothing of who parted with the one whose scope they shared. Functions over a connection in a transaction.
+# Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
 
 
-def leave_nothing(database: Database, scope: str, source: str) -> None:
+def delete_brought(database: Database, scope: str, source: str) -> None:
     """Delete from a scope what another scope had brought there and has taken back: its texts, and what names its ids.
 
-    scope: what is parted, and still holds its items. source: where they were.
+    scope: the one that is unlinked, whose items are still recorded. source: where they were.
     """
     rows = database.execute(
         "SELECT item, body FROM link_items WHERE scope = ? AND kind = 'memory'", (scope,)
@@ -112,9 +112,9 @@ _NAMING: Final[Mapping[tuple[str, str, str], Callable[[Any, set[str]], Any]]] = 
 }
 
 
-HeldKind = Literal["memory", "record", "turn", "review"]
+LinkedKind = Literal["memory", "record", "turn", "review"]
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
-_LEFT: Final = (
+_HAS_OWN: Final = (
     "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
@@ -220,33 +220,33 @@ class Links:
 
     # Links
 
-    async def join(self, scope: str, target: str, at: float) -> None:
+    async def link(self, scope: str, target: str, at: float) -> None:
         """Link a scope into another one."""
         query = "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         await self._change((scope, target), query, scope, target, at)
 
-    async def is_left(self, scopes: Sequence[str]) -> bool:
+    async def has_own(self, scopes: Sequence[str]) -> bool:
         """Return whether one of these linked scopes still has memories, turns or reviews of its own."""
 
         def work(database: Database) -> bool:
-            asked = [database.execute(_LEFT, (scope,) * 4) for scope in scopes]
+            asked = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
             return any(found.fetchone()[0] for found in asked)
 
         return await self._connection.read(work, scopes=scopes)
 
-    async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
-        """Record what a linked scope brings, by id, each with a text; what is held already stays as it is."""
+    async def add_items(self, scope: str, kind: LinkedKind, items: Mapping[str, str]) -> None:
+        """Record what a linked scope brings, by id, each with a text; known items stay as they are."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=scope)
 
-    async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
+    async def items(self, scope: str, kind: LinkedKind) -> Mapping[str, str]:
         """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
         return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), scopes=scope)}
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
-        """Move episodes, waiting turns and reviews to the target of a link, and hold them.
+        """Move episodes, waiting turns and reviews to the target of a link, and record them as linked.
 
         Returns the numbers of the turns.
         """
@@ -265,8 +265,8 @@ class Links:
 
         return await self._connection.unhurried.transact(work, scopes=(scope, target))
 
-    async def part(self, scope: str, source: str) -> Sequence[int]:
-        """End a link: return a scope's turns and reviews from the scope where they are, and forget what it held.
+    async def unlink(self, scope: str, source: str) -> Sequence[int]:
+        """End a link: return a scope's turns and reviews from the scope where they are, and forget its items.
 
         Returns the numbers of the turns.
         """
@@ -277,7 +277,7 @@ class Links:
             _move(database, turns, source, scope)
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'review'"
             _move_reviews(database, [str(row[0]) for row in database.execute(query, (scope,))], source, scope)
-            leave_nothing(database, scope, source)
+            delete_brought(database, scope, source)
             database.execute("DELETE FROM link_items WHERE scope = ?", (scope,))
             database.execute("DELETE FROM links WHERE scope = ?", (scope,))
             return turns
