@@ -202,11 +202,11 @@ def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (),
     """
     lines = text.split("\n")
     blocks = [block for block in parse(text, file=file) if block.kind == "item"]
-    standing = {block.id for block in blocks}
-    gone = set(remove)
+    known = {block.id for block in blocks}
+    removed = set(remove)
     end = "\r" if lines[0].endswith("\r") else ""
-    additions = [render_item(addition) + end for addition in add if addition.id not in standing]
-    dropped = {number for block in blocks if block.id in gone for number in range(block.first, block.last + 1)}
+    additions = [render_item(addition) + end for addition in add if addition.id not in known]
+    dropped = {number for block in blocks if block.id in removed for number in range(block.first, block.last + 1)}
     anchor = max((block.last for block in blocks if block.marked), default=None)
     result: list[str] = []
     for number, line in enumerate(lines):

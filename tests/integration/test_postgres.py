@@ -33,7 +33,7 @@ from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.opening import open_postgres
-from gateway_memory.store.postgres.schema import check, migrate, standing
+from gateway_memory.store.postgres.schema import check, migrate, state_of
 from gateway_memory.store.postgres.spool import PostgresTurns
 from gateway_memory.sync.peers import Peers
 from gateway_memory.transfer.deletion import Deletion, lines_of
@@ -565,7 +565,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
 
 
 def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
-    assert standing(dsn, schema).missing == ()
+    assert state_of(dsn, schema).missing == ()
     assert migrate(dsn, schema) == []
     with pytest.raises(StoreError, match="CREATE ROLE"):
         migrate(dsn, schema, app_role="nobody_has_made_it")

@@ -188,7 +188,7 @@ class JournalInPlace:
             return latest_of(database, OWNER_KEY, besides, limit)
 
     def outdated(self) -> dict[str, str]:
-        """Return those of the owner's memories that may no longer hold, each with the standing one that says so."""
+        """Return those of the owner's memories that may no longer hold, each with the active one that says so."""
         with self._changing() as database:
             return outdated(database, OWNER_KEY)
 

@@ -345,7 +345,7 @@ class Ledger:
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
     async def outdated(self, scope: str) -> dict[str, str]:
-        """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
+        """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
         return await self._connection.read(lambda database: outdated(database, scope), scopes=scope)
 
     async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
@@ -362,7 +362,7 @@ class Ledger:
         return await self._connection.read(lambda database: forgotten(database, scope), scopes=scope)
 
     async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
-        """Return what an import put into the history, each with the text of the standing memory that replaced it."""
+        """Return what an import put into the history, each with the text of the active memory that replaced it."""
         rows = await self._connection.rows(
             "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
             "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "

@@ -40,7 +40,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     if not rows:
         return Withheld(())
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
-    again = _standing(database, scope, [row[1] for row in lines])
+    again = _active_texts(database, scope, [row[1] for row in lines])
     query = (
         "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
         f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
@@ -80,7 +80,7 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
         "state IN ('forgotten', 'undone', 'deleted') AND category <> ? ORDER BY changed_at",
         (scope, TALK),
     ).fetchall()
-    again = _standing(database, scope, [str(row[0]) for row in rows])
+    again = _active_texts(database, scope, [str(row[0]) for row in rows])
     found: dict[str, float] = {}
     for text, quote, at, category, _ in rows:
         if category != EXCHANGE and text not in again:
@@ -138,7 +138,7 @@ def replaced(database: Database, scope: str) -> Withheld:
 
 
 def outdated(database: Database, scope: str) -> dict[str, str]:
-    """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
+    """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
     query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
     return {str(older): str(newer) for older, newer in database.execute(query, (scope,)).fetchall()}
 
@@ -152,7 +152,7 @@ def _still_told(text: str) -> str:
     return still_told(text)
 
 
-def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:
+def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:
     """Return the texts that are also the text of an active memory, whatever their case and the stop at their end."""
     ends = {text: text.rstrip(_STOPS) for text in texts}
     forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
@@ -211,16 +211,16 @@ def reconsider(
     if not hidden and not whole:
         return {}
     changed: dict[str, dict[str, Any]] = {}
-    standing: set[str] = set()
+    current: set[str] = set()
     for row in records():
         now = canonical(row)
         original = _record(whole.get(now, "")) or dict(row)
         shown = hidden.record(original)
-        standing |= {now, canonical(shown)}
+        current |= {now, canonical(shown)}
         if shown != original:
             keep_whole(database, scope, shown, original)
         if canonical(shown) != now:
             changed[now] = shown
-    gone = [(scope, line) for line in whole if line not in standing]
-    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", gone)
+    unused = [(scope, line) for line in whole if line not in current]
+    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", unused)
     return changed

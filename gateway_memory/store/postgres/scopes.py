@@ -1,4 +1,4 @@
-"""Whole scopes in PostgreSQL: deleted from every table, and read and filled by a move."""
+"""Whole scopes in PostgreSQL: deleted from every table, and read and filled by a migration."""
 
 import contextlib
 import time
@@ -12,9 +12,9 @@ from psycopg import IsolationLevel, sql
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
-from gateway_memory.store.journal.moving import Side, quoted, select
+from gateway_memory.store.journal.migration import Side, quoted, select
 from gateway_memory.store.journal.sql import EVERY, member
-from gateway_memory.store.moving import PARTS, Cursor, Row, size_of
+from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
     Transaction,
     connected,
@@ -106,9 +106,9 @@ class ScopeTables:
             yield connection
 
 
-# A memory in PostgreSQL, as a move reads and fills it.
+# A memory in PostgreSQL, as a migration reads and fills it.
 
-_MOVING_TIMEOUT_SECONDS: Final = 3600.0
+_MIGRATING_TIMEOUT_SECONDS: Final = 3600.0
 _LOCK_SECONDS: Final = 15.0
 """How long the server may take to notice that a killed process is gone."""
 _POLL_SECONDS: Final = 0.1
@@ -137,8 +137,8 @@ class PostgresSide(Side):
             UsageError: a host has it open, or this role does not own it.
             StoreError: the server can't be reached, or the schema is not up to date.
         """
-        check(dsn, schema, by_move=not reads)
-        with connected(dsn, schema, timeout_seconds=_MOVING_TIMEOUT_SECONDS) as connection:
+        check(dsn, schema, by_migration=not reads)
+        with connected(dsn, schema, timeout_seconds=_MIGRATING_TIMEOUT_SECONDS) as connection:
             _hold(connection, schema)
             if not reads:
                 yield cls(connection, schema)
