@@ -75,7 +75,7 @@ class RecordFile(Protocol):
         """Append whole lines, atomically."""
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        """Replace the content with the result of `change`. A result of None leaves it unchanged."""
+        """Replace the content with the result of `change`. The same content leaves it unchanged."""
 
     def put_aside(self, lines: bytes) -> None:
         """Store lines that are not valid records in a separate place."""

@@ -107,13 +107,9 @@ class MarkdownFiles(Documents):
         return await self._read(work)
 
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
-        def changed(name: str, content: bytes | None) -> bytes | type[replacing.Gone]:
-            after = change(name, content)
-            return replacing.Gone if after is None else after
-
         def work() -> None:
             for name in names:
-                replacing.rewrite(self._place(scope, name), partial(changed, name))
+                replacing.rewrite(self._place(scope, name), partial(change, name))
 
         await self._write(work)
 

@@ -69,8 +69,7 @@ class RecordsInMemory:
         self._content = (self._content or b"") + lines
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        after = change(self._content)
-        self._content = self._content if after is None else after
+        self._content = change(self._content)
 
     def put_aside(self, lines: bytes) -> None:
         self.damaged += lines

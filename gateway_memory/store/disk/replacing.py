@@ -25,7 +25,6 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.disk.workspace import private_folder
 
 __all__ = [
-    "Gone",
     "append",
     "has_leftovers",
     "is_looked_for",
@@ -210,10 +209,6 @@ _DRAFT: Final = re.compile(
 """The name of an incomplete new file, in this version or an earlier one."""
 
 
-class Gone:
-    """The result of a change that deletes the file."""
-
-
 @dataclass(slots=True, eq=False)
 class _Replaced:
     """A replaced file. seen: its content that is in the new file, or that was deleted on purpose."""
@@ -230,10 +225,10 @@ _replaced: Final[list[_Replaced]] = []
 _swept: Final[dict[Path, float]] = {}
 
 
-def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | None]) -> None:
+def rewrite(path: Path, change: Callable[[bytes | None], bytes | None]) -> None:
     """Replace a file's content atomically with the result of `change`. Call it only under the workspace's lock.
 
-    change: takes the file's content, or None if there is no file. It returns the new content, or None to leave the file
+    change: takes the file's content and returns the new one; None stands for no file. The same content leaves the file
     unchanged. It is called again if the file was saved meanwhile.
 
     Raises:
@@ -245,12 +240,10 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
     found = basis = read_whole(path)
     for attempt in range(_ATTEMPTS):
         wanted = change(basis)
-        if wanted is None:
-            wanted = Gone if basis is None else basis
-        if wanted == found or (found is None and wanted is Gone):
+        if wanted == found:
             return
         try:
-            old = _take_out(path, found or b"") if isinstance(wanted, type) else _put(path, wanted, found)
+            old = _take_out(path, found or b"") if wanted is None else _put(path, wanted, found)
         except (FileExistsError, FileNotFoundError):  # created or deleted since the read
             found = basis = read_whole(path)
             continue
@@ -264,7 +257,7 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
             _settle_soon(old)
             return
         # The file was saved, or its last line completed, in the last moment, so apply the change to that content.
-        found = None if isinstance(wanted, type) else wanted
+        found = wanted
         basis = taken if late is None else (basis or b"") + late
     raise OSError(errno.EBUSY, "the file is saved over and over", str(path))
 

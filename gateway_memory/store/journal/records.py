@@ -226,7 +226,7 @@ def withhold(database: Database, scope: str, file: RecordFile) -> Callable[[byte
         rows = [record_of(line) for line in lines]
         instead = [changed.get(canonical(row)) if row else None for row in rows]
         if not any(each is not None for each in instead):
-            return None
+            return content
         return b"\n".join(line if row is None else line_of(row)[:-1] for line, row in zip(lines, instead, strict=True))
 
     return work

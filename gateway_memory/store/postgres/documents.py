@@ -145,8 +145,9 @@ class RecordRows:
         )
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        after = change(self.read())
-        if after is not None:
+        before = self.read()
+        after = change(before)
+        if after != before:
             self._database.execute(
                 "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
                 "DO UPDATE SET content = excluded.content",
