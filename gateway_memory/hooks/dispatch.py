@@ -117,6 +117,6 @@ def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[s
     try:
         with JournalInPlace.open(workspace) as journal:
             register(journal, session_id, time.time(), lives=True)
-            journal.show(session_id, held, anew=anew)
+            journal.add_injected(session_id, held, anew=anew)
     except (StoreError, OSError) as error:
         hook.problem = error

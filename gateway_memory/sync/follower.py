@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from extractor import traits_of
 from gateway_memory.errors import StoreError
@@ -33,14 +33,8 @@ _ANNOUNCED_AT_ONCE: Final = 64
 """The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
-    """Lines that were added or removed. A line with changed text counts as added. `source` wrote `file`."""
-
-    added: tuple[Stored, ...] = ()
-    removed: tuple[Stored, ...] = ()
-    file: str = ""
-    source: str = ""
+Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
+"""A line of the index that a person or a tool has added or removed. One with changed text counts as added."""
 
 
 class Edits:
@@ -51,23 +45,25 @@ class Edits:
         self._event_log = event_log
         self._announcer = announcer
 
-    async def found(self, scope: str, edited: Edited) -> None:
-        """Announce edits by hand. The index has them already, so a failure is only logged."""
+    async def announce(self, scope: str, edits: Sequence[Edit], file: str, source: str) -> None:
+        """Announce manual edits. The index has them already, so a failure is only logged.
+
+        source: the key of the session that has written `file`.
+        """
         now = self._runtime.timestamp()
         changes = [
             MemoryChange(
                 id=row.entry.id,
                 text=one_line(row.entry.text),
                 at=now,
-                action="removed" if gone else "added",
-                source=edited.source if row.file == edited.file else "",
+                action=action,
+                source=source if row.file == file else "",
                 by_hand=True,
             )
-            for gone, rows in ((True, edited.removed), (False, edited.added))
-            for row in rows[-_ANNOUNCED_AT_ONCE:]
+            for action, row in edits
         ]
         try:
-            events = await self._event_log.notice(scope, changes, now)
+            events = await self._event_log.add_edits(scope, changes, now)
         except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._runtime.on_error("edits", error)
@@ -178,9 +174,9 @@ class Follower:
             # Lines from before the first look are not edits.
             await self._load(scope, name, known, found_edits if looked else _Found())
         of.seen = known
-        edited = found_edits.by_hand(file, source)
-        if self._edits and (edited.added or edited.removed):
-            await self._edits.found(scope.key, edited)
+        edits = found_edits.by_hand()
+        if self._edits and edits:
+            await self._edits.announce(scope.key, edits, file, source)
         return of.changes
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Found") -> None:
@@ -301,16 +297,15 @@ class _Found:
     added: list[Stored] = field(default_factory=list)
     removed: list[Stored] = field(default_factory=list)
 
-    def by_hand(self, file: str, source: str) -> Edited:
+    def by_hand(self) -> "list[Edit]":
         """Return the edits to announce. A line that only moved, or only changed its id, is not an edit."""
         there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
-        gone = {row.entry.text for row in self.removed}
-        return Edited(
-            added=tuple(row for row in self.added if _is_news(row) and row.entry.text not in gone),
-            removed=tuple(row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there),
-            file=file,
-            source=source,
-        )
+        removed_texts = {row.entry.text for row in self.removed}
+        removed = [row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there]
+        added = [row for row in self.added if _is_news(row) and row.entry.text not in removed_texts]
+        edits: list[Edit] = [("removed", row) for row in removed[-_ANNOUNCED_AT_ONCE:]]
+        edits += [("added", row) for row in added[-_ANNOUNCED_AT_ONCE:]]
+        return edits
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:

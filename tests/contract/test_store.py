@@ -675,10 +675,10 @@ async def test_a_notice_is_taken_once(store: Store) -> None:
 
 async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
     change = MemoryChange(id="abcdefgh", text="by hand", at=1.0, by_hand=True)
-    (event,) = await store.event_log.notice("owner", [change], 1.0)
+    (event,) = await store.event_log.add_edits("owner", [change], 1.0)
     assert (event.origin, event.number) == (store.event_log.instance, 1)
-    assert await store.event_log.notice("owner", [change], 2.0) == []
-    (again,) = await store.event_log.notice("owner", [replace(change, text="other words")], 3.0)
+    assert await store.event_log.add_edits("owner", [change], 2.0) == []
+    (again,) = await store.event_log.add_edits("owner", [replace(change, text="other words")], 3.0)
     assert again.number == 2
     assert await store.event_log.edited_since("owner", 2.0)
     assert not await store.event_log.edited_since("owner", 3.0)
@@ -687,7 +687,7 @@ async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
 async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> None:
     await store.sessions.open("chat", "owner", "s1", 1.0)
     for number in range(3):
-        await store.event_log.notice(
+        await store.event_log.add_edits(
             "owner", [MemoryChange(id=f"line{number}", text="t", at=5.0, by_hand=True)], 5.0 + number
         )
     origin = store.event_log.instance
@@ -723,7 +723,7 @@ async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store)
     await connection.transact(lambda database: database.execute(query), scopes="owner")
     (standing,) = await store.ledger.receipts(limit=5)
     assert standing.outcomes[0].id == "bbbbbbbb"
-    assert (await store.turns.queue()).unreadable == 1
+    assert (await store.turns.queue()).quarantined == 1
 
 
 async def test_a_workspace_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Lease, SqlConnection
-from gateway_memory.store.journal.tidying import put
+from gateway_memory.store.journal.tidying import quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]
@@ -128,7 +128,7 @@ class EventLog:
     async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Return the events of rows (origin, number, body).
 
-        An event that can't be decoded is set aside and replaced with an empty one, since a gap would block later
+        An event that can't be decoded is quarantined and replaced with an empty one, since a gap would block later
         events.
         """
         found: list[Event] = []
@@ -144,14 +144,14 @@ class EventLog:
             for origin, number, body in bad:
                 query = "UPDATE events SET body = ? WHERE origin = ? AND number = ? AND body = ? RETURNING scope"
                 for (scope,) in database.execute(query, (_EMPTY, origin, number, body)).fetchall():
-                    put(database, "events", scope, body)
+                    quarantine(database, "events", scope, body)
 
         if bad:
             await self._connection.transact(work, scopes=EVERY)
         return found
 
-    async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Store events about edits by hand, and return them with their numbers.
+    async def add_edits(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
+        """Store events about manual edits, and return them with their numbers.
 
         Changes that our own plans made, and changes that any process has stored before, are left out.
 
@@ -304,7 +304,7 @@ class EventLog:
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
-    """Record a change if it is an edit by hand that no process has recorded; return whether it was."""
+    """Record a change if it is a manual edit that no process has recorded; return whether it was."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):

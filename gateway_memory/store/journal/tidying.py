@@ -1,4 +1,4 @@
-"""Rows of the journal that nothing needs, or that can't be decoded: deleted or set aside, some at a time."""
+"""Rows of the journal that nothing needs are deleted, some at a time; those that can't be decoded are quarantined."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, SqlConnection
 
-__all__ = ["FAILED", "Tidier", "decoded", "put"]
+__all__ = ["FAILED", "Tidier", "decoded", "quarantine"]
 
 log = get_logger(__name__)
 
-# Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else.
+# Quarantine rows of the journal that can't be decoded, so that one flipped byte blocks nothing else.
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 async def decoded(
     connection: SqlConnection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
 ) -> list[T]:
-    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are moved out of the table.
+    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are quarantined.
 
     key: the column of the rows' keys.
     """
@@ -34,15 +34,15 @@ async def decoded(
     def work(database: Database) -> None:
         for row in bad:
             if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (row[0],)).rowcount:
-                put(database, table, row[1], row[2])
+                quarantine(database, table, row[1], row[2])
 
     if bad:
         await connection.transact(work, scopes=EVERY)
     return found
 
 
-def put(database: Database, table: str, scope: object, body: object) -> None:
-    """Store a body that can't be decoded, within the caller's transaction."""
+def quarantine(database: Database, table: str, scope: object, body: object) -> None:
+    """Keep a body that can't be decoded apart, within the caller's transaction."""
     log.error("journal.row_unreadable", table=table)
     database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
 

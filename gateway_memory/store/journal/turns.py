@@ -87,7 +87,7 @@ class Queue:
 
     rules, batch, parked, failed: turns. rules_at, batch_at: when the oldest was accepted.
     outbox: events to send.
-    unreadable: damaged rows that were set aside.
+    quarantined: rows that can't be decoded.
     """
 
     rules: int = 0
@@ -98,7 +98,7 @@ class Queue:
     batch_at: float = 0.0
     outbox: int = 0
     outbox_at: float = 0.0
-    unreadable: int = 0
+    quarantined: int = 0
 
 
 class Turns:
@@ -268,7 +268,7 @@ class Turns:
             ),
             scopes=EVERY,
         )
-        ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable", scopes=EVERY)
+        ((quarantined,),) = await self._connection.rows("SELECT count(*) FROM unreadable", scopes=EVERY)
         outbox, outbox_at = await self._event_log.waiting()
         return Queue(
             rules=int(rules),
@@ -279,7 +279,7 @@ class Turns:
             outbox=outbox,
             outbox_at=outbox_at,
             parked=int(parked),
-            unreadable=unreadable,
+            quarantined=quarantined,
         )
 
     async def tidy(self, *, before: float, now: float) -> None:
