@@ -14,7 +14,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
 from recall.rows.replacement import cleaned, same_text
 from recall.rows.sql import Rows
-from recall.rows.tables import HELD, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
+from recall.rows.tables import POSTING, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
 from recall.text.dates import Span
 from recall.text.words import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
@@ -82,8 +82,8 @@ class _Sample(ScopeRows):
         sequences = self.sequences.values.tolist()
         self._follows = np.array([pair in pairs for pair in pairwise(sequences)], np.bool_)
 
-    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        one, two = super().beside()
+    def adjacent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        one, two = super().adjacent()
         return one & self._follows, two & self._follows[1:] & self._follows[:-1]
 
 
@@ -103,7 +103,7 @@ def sample(large: "LargeRows", wanted: Wanted, dimension: int) -> ScopeRows:
             named.update(large.nearest([-value for value in vector], _FARTHEST, None))
         for span in wanted.spans[:_SPANS]:
             named.update(large.dated(span.start, span.end + rank.LATEST_DATED_SECONDS, _IN_SPAN))
-        pairs = set(large.beside(near))
+        pairs = set(large.adjacent(near))
         loaded = large.rows(sorted(named.union(near, *pairs)))
     rows = _Sample(dimension, size, counts)
     if loaded:
@@ -117,18 +117,18 @@ def _standing(large: "LargeRows", wanted: Wanted) -> list[int]:
     """Return the newest standing preferences, where some may apply."""
     if not wanted.standing:
         return []
-    found = b"".join(part for _, part in large.holding([STANDING_TERM]))
-    newest: list[int] = np.sort(np.frombuffer(found, HELD)["sequence"])[-_NEWEST:].tolist()
+    found = b"".join(part for _, part in large.postings([STANDING_TERM]))
+    newest: list[int] = np.sort(np.frombuffer(found, POSTING)["sequence"])[-_NEWEST:].tolist()
     return newest
 
 
 def _by_words(large: "LargeRows", wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
     """Return the best rows by BM25 over the rarer terms, and how many rows hold each term."""
     counts = large.counts(list(wanted.weights))
-    found = large.holding(_rarest(counts))
+    found = large.postings(_rarest(counts))
     if not found:
         return [], counts
-    held = [np.frombuffer(part, HELD) for _, part in found]
+    held = [np.frombuffer(part, POSTING) for _, part in found]
     idf = rank.inverse_document_frequencies(np.array([counts[term] for term, _ in found]), size.rows)
     weights = idf * np.array([wanted.weights[term] for term, _ in found], np.float32)
     every = np.concatenate(held)

@@ -140,7 +140,7 @@ class PostgresRows(Rows):
         if self._building is None:
             assert self._pgvector
             self._building = LargeScopes(*self._connect, self._pgvector)
-        self._building.ask(scope)
+        self._building.request(scope)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:

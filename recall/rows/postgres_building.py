@@ -18,7 +18,7 @@ from recall.ranking.rank import Segment
 from recall.rows.postgres_large import text_of
 from recall.rows.server import SEE, TimeoutConnection
 from recall.rows.sql import Slot, Spaces
-from recall.rows.tables import HELD, STANDING_TERM
+from recall.rows.tables import POSTING, STANDING_TERM
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]
@@ -50,22 +50,22 @@ class _State(NamedTuple):
 
 
 class LargeScopes:
-    """A thread that works on the scopes that it is asked for. home: the schema of pgvector."""
+    """A thread that works on requested scopes. home: the schema of pgvector."""
 
     def __init__(self, dsn: str, arguments: dict[str, Any], home: str) -> None:
         self._dsn = dsn
         self._arguments = arguments
         self._home = home
-        self._asked: SimpleQueue[str | None] = SimpleQueue()
+        self._requests: SimpleQueue[str | None] = SimpleQueue()
         self._waiting: set[str] = set()
         self._closing = Event()
         self._thread: Thread | None = None
 
-    def ask(self, scope: str) -> None:
+    def request(self, scope: str) -> None:
         """Let a scope be brought up to date soon. It returns at once."""
         if scope not in self._waiting:
             self._waiting.add(scope)
-            self._asked.put(scope)
+            self._requests.put(scope)
         if self._thread is None:
             self._thread = Thread(target=self._run, name="recall-large", daemon=True)
             self._thread.start()
@@ -73,10 +73,10 @@ class LargeScopes:
     def close(self) -> None:
         """Begin no further part. One that runs is left behind."""
         self._closing.set()
-        self._asked.put(None)
+        self._requests.put(None)
 
     def _run(self) -> None:
-        while (scope := self._asked.get()) is not None:
+        while (scope := self._requests.get()) is not None:
             self._waiting.discard(scope)
             try:
                 with TimeoutConnection.connect(self._dsn, **self._arguments) as connection:
@@ -200,7 +200,7 @@ class _Part:
         self._connection.execute(
             "insert into large_word (scope, term, block, rows, held)"
             " select %s, term, %s, length(held) / %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
-            (self._number, last, np.dtype(HELD).itemsize, terms, [held[term] for term in terms]),
+            (self._number, last, np.dtype(POSTING).itemsize, terms, [held[term] for term in terms]),
         )
         query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
         self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))
@@ -239,8 +239,8 @@ class _Part:
 
 
 def _held(sequences: Any, frequencies: Any, lengths: Any) -> bytes:
-    """Return rows that hold a term as bytes; see `HELD`."""
-    found = np.empty(len(sequences), HELD)
+    """Return rows that hold a term as bytes; see `POSTING`."""
+    found = np.empty(len(sequences), POSTING)
     found["sequence"], found["frequency"] = sequences, frequencies
     found["length"] = np.minimum(lengths, 65535)
     return found.tobytes()

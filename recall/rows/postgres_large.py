@@ -92,8 +92,8 @@ class LargeRows:
         )
         return dict(self._server.execute(query, (self._number, list(terms))).fetchall())
 
-    def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
-        """Return which rows hold each term, in one or more parts a term; see `HELD`."""
+    def postings(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+        """Return which rows hold each term, in one or more parts a term; see `POSTING`."""
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
         found: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
         return found
@@ -131,7 +131,7 @@ class LargeRows:
         return self._sequences(query, self._number, start, end, limit)
 
     def recent(self) -> Sequence[int]:
-        """Return the rows that `holding` or `nearest` may not know yet."""
+        """Return the rows that `postings` or `nearest` may not know yet."""
         number, made = self._number, self._made
         rows = "select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?"
         if made.home is None:
@@ -140,7 +140,7 @@ class LargeRows:
         values = (number, made.sequence, _RECENT, number, made.revision, _RECENT)
         return self._sequences(f"({rows}) union ({vectors})", *values)
 
-    def beside(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
+    def adjacent(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return pairs of rows that follow each other: of each of these rows, the two before it and the one after."""
         where = "n.scope = cast(? as bigint) and n.sequence"
         query = (

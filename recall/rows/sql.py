@@ -43,14 +43,14 @@ __all__ = ["Rows", "RowsDatabase", "Slot", "Spaces", "put_vector"]
 _VECTOR_TABLES = {1: "vector", 2: "vector_2"}
 BOTH = 3
 
-# A process says that it reads vectors so often, where there are those of two encoders.
-_TOLD_SECONDS = 60.0
-# And so long after the last one has said so, vectors that no row needs are removed.
+# A process notes so often that it reads vectors, where there are those of two encoders.
+_NOTED_SECONDS = 60.0
+# So long after the last note, vectors that no row needs are removed.
 _UNUSED_SECONDS = 600.0
 
 
 class Slot(NamedTuple):
-    """The vectors of an encoder. used: when a process last said that it reads them, epoch seconds.
+    """The vectors of an encoder. used: when a process last noted that it reads them, epoch seconds.
 
     The name of the encoder is "" while they are removed.
     """
@@ -76,9 +76,9 @@ class Slot(NamedTuple):
         """Return a key of `meta`; those of the first table are older than the second one."""
         return name if self.flag == 1 else f"{name} {self.flag}"
 
-    def is_silent(self, now: float) -> bool:
-        """Return whether it is to be said again that these vectors are read."""
-        return now - self.used > _TOLD_SECONDS
+    def is_due_to_be_noted(self, now: float) -> bool:
+        """Return whether their use must be noted again."""
+        return now - self.used > _NOTED_SECONDS
 
     def is_unused(self, now: float) -> bool:
         return now - self.used > _UNUSED_SECONDS
@@ -124,7 +124,7 @@ class Spaces(NamedTuple):
         """Vectors that are being removed."""
         return next((slot for slot in self.slots if not slot.space.name), None)
 
-    def beside(self, slot: Slot) -> Slot | None:
+    def other_than(self, slot: Slot) -> Slot | None:
         """Return the vectors of the other encoder, if there is one."""
         return next((each for each in self.slots if each.flag == slot.other), None)
 
@@ -461,7 +461,7 @@ class Rows:
                 self.vector_space()
                 if self._spaces.find(self._encoder) is None:
                     connection.executemany(_PUT_META, [*self._begun(space, now).items()])
-        elif slot is not None and self._spaces.beside(slot) and slot.is_silent(now):
+        elif slot is not None and self._spaces.other_than(slot) and slot.is_due_to_be_noted(now):
             with self._database.writing() as connection:
                 connection.execute(_PUT_META, (slot.key("used"), str(now)))
         return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
@@ -472,8 +472,8 @@ class Rows:
         if slot is None:
             return {} if self._spaces.leaving else {self._spared().key("encoder"): ""}
         noted = {**slot.stored(), "newest": str(slot.flag)}
-        if (old := self._spaces.beside(slot)) is not None:
-            noted[old.key("used")] = str(now)  # who reads them has time to say so
+        if (old := self._spaces.other_than(slot)) is not None:
+            noted[old.key("used")] = str(now)  # who reads them has time to note it
         return noted
 
     def _spared(self) -> Slot:
@@ -497,7 +497,7 @@ class Rows:
             self._remove_vectors(leaving)
             return True
         ours = self._spaces.find(self._encoder)
-        old = ours and self._spaces.beside(ours)
+        old = ours and self._spaces.other_than(ours)
         if old is None or not old.is_unused(now) or self._needed(old.flag):
             return False
         with self._database.writing() as connection:

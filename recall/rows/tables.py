@@ -12,9 +12,9 @@ __all__ = [
     "EVERY",
     "FIELDS",
     "FORMAT",
-    "HELD",
     "INSERTED",
     "LOADED",
+    "POSTING",
     "SCHEMA",
     "STANDING_TERM",
     "STORED",
@@ -96,7 +96,7 @@ class VectorSpace(NamedTuple):
 
 
 # A row that holds a term, as bytes: the row's sequence, how often it holds the term, and the row's length.
-HELD = [("sequence", "<i8"), ("frequency", "<u2"), ("length", "<u2")]
+POSTING = [("sequence", "<i8"), ("frequency", "<u2"), ("length", "<u2")]
 # In the place of a term: standing preferences. Other terms are not negative.
 STANDING_TERM = -1
 

@@ -409,7 +409,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
     scores *= np.float32(rank.WORDS_WEIGHT)
-    scores = rank.with_neighbours(scores, constants.beside)
+    scores = rank.with_adjacent(scores, constants.adjacent)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
         embedded = _embedded(rows, allowed)

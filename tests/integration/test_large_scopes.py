@@ -237,7 +237,7 @@ async def _held_by(recaller: Recaller, rows: PostgresRows, word: str) -> int:
     def job(_: object) -> int:
         found = rows.large("owner", LINES)
         assert found
-        return sum(len(part) for _, part in found.holding(_terms(word))) // 12
+        return sum(len(part) for _, part in found.postings(_terms(word))) // 12
 
     thread = recaller._thread
     return await thread.run(job)
