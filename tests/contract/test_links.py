@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.links import Link, below, root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan, Retired
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
@@ -30,7 +31,7 @@ async def store(
     async with AsyncExitStack() as stack:
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
-            yield await open_postgres(stack, app_of(dsn), schema=stack.enter_context(migrated(dsn)))
+            yield (await open_shared(stack, app_of(dsn), StoreSettings(schema=stack.enter_context(migrated(dsn)))))[0]
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None)
 

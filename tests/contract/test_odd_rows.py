@@ -12,11 +12,12 @@ import psycopg
 import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.scopes import ScopeTables
 from gateway_memory.sync.opening import open_store
 
@@ -61,7 +62,9 @@ async def place(
             tables.erase([Scope.parse(scope)])
             return tables.count([Scope.parse(scope)])
 
-        yield Place(store=await open_postgres(stack, app_of(dsn), schema=schema), run=run, erase=erase)
+        yield Place(
+            store=(await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0], run=run, erase=erase
+        )
 
 
 def _in_file(workspace: Path, query: str, values: tuple[object, ...]) -> list[Any]:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import LeaseLostError, StoreError
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
@@ -28,7 +29,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.postgres.documents import DocumentRows
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.summaries import SessionRecord
@@ -47,7 +48,7 @@ async def store(
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
             schema = stack.enter_context(migrated(dsn))
-            yield await open_postgres(stack, app_of(dsn), schema=schema, sends=True)
+            yield (await open_shared(stack, app_of(dsn), StoreSettings(schema=schema), sends=True))[0]
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
     if request.param == "memory":

@@ -32,7 +32,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.schema import check, migrate, state_of
 from gateway_memory.store.postgres.spool import PostgresTurns
 from gateway_memory.sync.peers import Peers
@@ -247,7 +247,7 @@ async def test_a_host_hears_of_what_another_one_completed_for_it(
 @pytest.fixture
 async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
     async with AsyncExitStack() as stack:
-        one, two = [await open_postgres(stack, app_of(dsn), schema=schema) for _ in range(2)]
+        one, two = [(await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0] for _ in range(2)]
         yield one, two
 
 

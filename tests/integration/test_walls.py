@@ -7,13 +7,14 @@ import psycopg
 import pytest
 from postgres import KINDS, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.record import MemoryRecord
 from recall import Entry, FileEntries, PostgresRows, Stamp
@@ -39,7 +40,7 @@ def schema(dsn: str) -> Iterator[str]:
 async def store(dsn: str, schema: str) -> AsyncIterator[Store]:
     """A memory of three scopes, each with a document and a memory of its own."""
     async with AsyncExitStack() as stack:
-        store = await open_postgres(stack, app_of(dsn), schema=schema)
+        store = (await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0]
         for scope in (OWNER_SCOPE, ZOE, ADA):
             async with store.documents.writing(scope):
                 await store.documents.create(scope, MEMORY_FILE, f"# Memory\n\n- of {scope.key}\n")

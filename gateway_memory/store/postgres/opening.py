@@ -21,7 +21,7 @@ from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
 from recall import PostgresRows, Rows
 
-__all__ = ["open_postgres", "open_shared"]
+__all__ = ["open_shared"]
 
 log = get_logger(__name__)
 
@@ -31,44 +31,13 @@ async def open_shared(
     dsn: str,
     settings: StoreSettings,
     *,
-    spool: Path | None,
-    sends: bool,
-    history: int,
-    metrics: Metrics,
-) -> tuple[Store, Rows]:
-    """Open the store and the rows of the index as the settings say. The arguments are those of `open_postgres`."""
-    store = await open_postgres(
-        stack,
-        dsn,
-        schema=settings.schema,
-        direct=os.environ.get(settings.direct_dsn_env) or dsn,
-        spool=spool,
-        sends=sends,
-        history=history,
-        metrics=metrics,
-    )
-    return store, PostgresRows(
-        dsn,
-        in_schema(settings.schema),
-        resident_rows=settings.resident_rows,
-        large_rows=settings.large_scope_rows,
-    )
-
-
-async def open_postgres(
-    stack: AsyncExitStack,
-    dsn: str,
-    *,
-    schema: str,
-    direct: str = "",
     spool: Path | None = None,
     sends: bool = False,
     history: int = 1000,
     metrics: Metrics | None = None,
-) -> Store:
-    """Open the store of the memory in a schema. The stack closes them.
+) -> tuple[Store, Rows]:
+    """Open the store of the memory in a schema, and the rows of its index. The stack closes them.
 
-    direct: the DSN of NOTIFY, which no pooler may lend to others between transactions; "" for the same one.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
     metrics: gets the histogram "postgres", the gauges "spool.waiting" and "spool.refused", the counter
@@ -77,6 +46,7 @@ async def open_postgres(
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
     """
+    schema = settings.schema
     metrics = metrics or Metrics()
     for doubt in await compute(check, dsn, schema):
         log.warning(doubt.event, reason=doubt.words)
@@ -95,7 +65,8 @@ async def open_postgres(
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
 
-    notifications = Notifications(direct or dsn, schema)
+    # NOTIFY needs a connection that no pooler lends to others between transactions.
+    notifications = Notifications(os.environ.get(settings.direct_dsn_env) or dsn, schema)
     stack.callback(notifications.close)
     waiting = Spool(spool) if spool else None
     if waiting:
@@ -117,4 +88,7 @@ async def open_postgres(
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
         run_beside(stack, store.turns.run(), "spool")
-    return store
+    rows = PostgresRows(
+        dsn, in_schema(schema), resident_rows=settings.resident_rows, large_rows=settings.large_scope_rows
+    )
+    return store, rows

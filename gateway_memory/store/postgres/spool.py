@@ -20,6 +20,7 @@ from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_tu
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
 from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, Lease, SqlConnection, member
+from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.report import ReplyReport
@@ -202,15 +203,10 @@ class Spool:
         """Take the turn of a place out of those that wait, and keep it with the reason why. Raises StoreError."""
 
         def work() -> None:
-            self._open.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._open):
                 query = "INSERT INTO refused (at, reason, body) SELECT ?, ?, body FROM waiting WHERE id = ?"
                 self._open.execute(query, (time.time(), reason, place))
                 self._open.execute("DELETE FROM waiting WHERE id = ?", (place,))
-            except BaseException:
-                self._open.execute("ROLLBACK")
-                raise
-            self._open.execute("COMMIT")
 
         await self._run(work)
         self.number = max(0, self.number - 1)
@@ -239,8 +235,8 @@ class SpooledTurns(PostgresTurns):
         self._spool = spool
         self._waiting = asyncio.Event()
         self._numbers: dict[int, asyncio.Future[int]] = {}
-        self._held: dict[str, float] = {}
-        """Sessions that somebody else held, and until when (by the loop's clock) their turns stay here."""
+        self._busy: dict[str, float] = {}
+        """Sessions that others have locked, and until when (by the loop's clock) their turns stay here."""
 
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn on this host, and return its number; UNNUMBERED if the database does not answer in time.
@@ -276,18 +272,18 @@ class SpooledTurns(PostgresTurns):
                 continue
             waits = False
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(min(self._held.values(), default=None)):
+                async with asyncio.timeout_at(min(self._busy.values(), default=None)):
                     await self._waiting.wait()
             self._waiting.clear()
 
     async def forward(self) -> int:
         """Send the oldest turns to the database, and return how many it took. Raises StoreError.
 
-        A session that somebody else holds keeps its turns here for a second; those of others go on.
+        A session that others have locked keeps its turns here for a second; those of others go on.
         """
         now = asyncio.get_running_loop().time()
-        self._held = {session: until for session, until in self._held.items() if until > now}
-        found = await self._spool.first(_SPOOL_AT_ONCE, besides=self._held)
+        self._busy = {session: until for session, until in self._busy.items() if until > now}
+        found = await self._spool.first(_SPOOL_AT_ONCE, besides=self._busy)
         if not found:
             return 0
         try:
@@ -325,7 +321,7 @@ class SpooledTurns(PostgresTurns):
             except StoreRefusedError:
                 numbers |= await self._accept_one_by_one(turns)
             except StoreBusyError:
-                self._hold(session)
+                self._keep(session)
         return numbers
 
     async def _accept_one_by_one(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
@@ -340,12 +336,12 @@ class SpooledTurns(PostgresTurns):
                 log.error("spool.turn_refused", reason=str(error))
                 numbers[place] = 0
             except StoreBusyError:
-                self._hold(turn.session_id)
+                self._keep(turn.session_id)
                 break
         return numbers
 
-    def _hold(self, session: str) -> None:
-        self._held[session] = asyncio.get_running_loop().time() + _REST_SECONDS
+    def _keep(self, session: str) -> None:
+        self._busy[session] = asyncio.get_running_loop().time() + _REST_SECONDS
         self._metrics.count("spool.held")
 
     async def send_last(self) -> None:
