@@ -235,6 +235,8 @@ class Receiver:
             self._tracker.head(message.origin, message.number, time.monotonic())
             self.missing.set()
             raise DroppedError("overflow")
+        # The tracker orders events before the sessions see one: a replacement must not come before what it replaces. An
+        # event beyond a gap stays pending until the gap is sent again, or the origin says that it is deleted.
         released = self._tracker.offer(message.origin, message.number, message.event, time.monotonic())
         if released is None:
             raise DroppedError("duplicate")

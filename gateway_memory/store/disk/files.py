@@ -53,7 +53,7 @@ class MarkdownFiles(Documents):
         """Shut the threads down without waiting for one that hangs."""
         if self._looking:
             self._looking.cancel()
-        wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
+        wait([self._writer.submit(replacing.settle, closing=True)], timeout=_LAST_LOOK_SECONDS)
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._writer.shutdown(wait=False, cancel_futures=True)
 
@@ -82,7 +82,7 @@ class MarkdownFiles(Documents):
     async def scan(self, scope: Scope) -> Stamps:
 
         def work() -> Stamps:
-            replacing.look()  # include late writes of others to a file that was replaced
+            replacing.settle()  # include late writes of others to a file that was replaced
             found, refused = scan_own(self._owned, scope.folder)
             for error in refused:
                 self._refuse(error)
@@ -142,11 +142,11 @@ class MarkdownFiles(Documents):
     def _look(self) -> None:
         """Check replaced files until they can receive no more writes, even if no message triggers a check."""
         self._looking = None
-        self._writer.submit(replacing.look)
+        self._writer.submit(replacing.settle)
         self._look_later()
 
     def _look_later(self) -> None:
-        if self._looking is None and replacing.is_looked_for():
+        if self._looking is None and replacing.has_replaced():
             self._looking = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
 
     async def _read(self, work: Callable[[], T]) -> T:

@@ -363,6 +363,9 @@ class PostgresConnection:
         raise AssertionError("unreachable")
 
     def _again(self, begun: "Begin", work: Callable[[Database], T], *, waits: bool = True) -> T:
+        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
+        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
+        # asked again, since whoever waits has a deadline.
         for tried in range(_TRIES):
             database: Transaction | None = None
             try:
