@@ -63,8 +63,8 @@ class Tracker(Generic[T]):
 
     def received_upto(self, origin: str) -> int:
         """Return the last released number of an origin."""
-        found = self._origins.get(origin)
-        return found.received_upto if found else 0
+        known = self._origins.get(origin)
+        return known.received_upto if known else 0
 
     def offer(self, origin: str, number: int, item: T, now: float) -> list[T] | None:
         """Take an event in; return the events that are released by it, in order. None for a duplicate."""

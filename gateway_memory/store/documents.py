@@ -148,9 +148,9 @@ def merged(base: str, theirs: str, mine: str) -> Merged:
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a text with their ends. Only a line feed ends a line, as in the documents."""
-    found = [f"{line}\n" for line in text.split("\n")]
-    found[-1] = found[-1][:-1]
-    return found if found[-1] else found[:-1]
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
 
 
 def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:

@@ -50,14 +50,14 @@ def is_annotation(text: str) -> bool:
 
 def split_annotations(line: str) -> tuple[str, list[str]]:
     """Return a line without the annotations at its end, and these, in order."""
-    found: list[str] = []
+    annotations: list[str] = []
     while (text := line.rstrip()).endswith("-->") and (start := text.rfind("<!--")) >= 0:
         annotation = text[start + 4 : -3].strip()
         if not is_annotation(annotation):
             break
-        found.insert(0, annotation)
+        annotations.insert(0, annotation)
         line = text[:start]
-    return line, found
+    return line, annotations
 
 
 def noted(annotations: Sequence[str]) -> Mapping[str, str]:

@@ -48,8 +48,8 @@ def page_of(turn: int) -> str:
 
 def turn_of(identity: str) -> int:
     """Return the turn that the id of an exchange or of a passage of it names, such as e12 or e12u0; 0 for other ids."""
-    found = _OF_TURN.fullmatch(identity)
-    return int(found[1]) if found else 0
+    match = _OF_TURN.fullmatch(identity)
+    return int(match[1]) if match else 0
 
 
 class EpisodeFollower:
@@ -140,18 +140,18 @@ class EpisodeFollower:
     async def _index(self, scope: str, pages: Sequence[int]) -> None:
         async with self._indexing:
             while pages:
-                found = await self._episodes.read(scope, pages)
+                read = await self._episodes.read(scope, pages)
                 files = [
                     FileEntries(
                         name=page_of(page * PAGE_TURNS),
                         stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
                         entries=await compute(_entries, episodes),
                     )
-                    for page, (token, episodes) in found.items()
+                    for page, (token, episodes) in read.items()
                 ]
                 await self._recaller.replace_files(scope, files)
                 # Another process may have stored more, or deleted it, between the two: what was written is then older.
-                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in found.items()})
+                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in read.items()})
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:

@@ -133,13 +133,13 @@ class Follower:
         self._scopes.move_to_end(scope.key)
         return of
 
-    def _is_known(self, of: "_Scope", found: Stamps) -> bool:
+    def _is_known(self, of: "_Scope", current: Stamps) -> bool:
         """Return whether the files are unchanged since the last refresh, and none of them was young then."""
         return (
             of.seen is not None
             and self._generation == self._recaller.generation
             and not of.young
-            and _same(found, of.seen)
+            and _same(current, of.seen)
         )
 
     async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
@@ -149,8 +149,8 @@ class Follower:
 
     async def _refresh(self, scope: Scope, file: str = "", source: str = "") -> int:
         of = self._of(scope)
-        found = await self._documents.scan(scope)
-        if self._is_known(of, found):
+        current = await self._documents.scan(scope)
+        if self._is_known(of, current):
             return of.changes
         self._changes += 1
         of.changes = self._changes
@@ -162,11 +162,13 @@ class Follower:
                 each.seen = None
         young = of.young
         changed = [
-            file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
+            file
+            for file, state in current.items()
+            if file in young or file not in known or state != _state(known[file])
         ]
         found_edits = _Found()
         # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
-        for name in known.keys() - found.keys():
+        for name in known.keys() - current.keys():
             found_edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
@@ -317,5 +319,5 @@ def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
 
 
-def _same(found: Stamps, seen: dict[str, Stamp]) -> bool:
-    return found.keys() == seen.keys() and all(state == _state(seen[file]) for file, state in found.items())
+def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
+    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())

@@ -101,7 +101,7 @@ class ServerEncoder:
         Raises:
             EmbeddingError: whatever fails.
         """
-        found = np.zeros((len(texts), self.dimension), np.float32)
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), self._settings.batch_size):
             if self._breaker is not None and not self._breaker.allows(self._clock()):
                 raise EmbeddingError("circuit_open")
@@ -117,8 +117,8 @@ class ServerEncoder:
                 self._breaker.succeeded()
             for place, row in enumerate(rows):
                 if row is not None:
-                    found[start + place] = row
-        return found
+                    vectors[start + place] = row
+        return vectors
 
     def _samples(self) -> NDArray[np.float32]:
         rows = self._batch(SAMPLES)
@@ -141,12 +141,12 @@ class ServerEncoder:
         return [_unit(row) for row in rows]
 
     async def _ask(self, texts: Sequence[str]) -> Any:
-        asked: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
+        request: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
         if self._settings.dimensions:
-            asked["dimensions"] = self._settings.dimensions
+            request["dimensions"] = self._settings.dimensions
         try:
             async with asyncio.timeout(self._settings.timeout_seconds):
-                return await self._client.embeddings.create(**asked)
+                return await self._client.embeddings.create(**request)
         except TimeoutError:
             raise EmbeddingError("timeout") from None
         except self._sdk.OpenAIError as error:

@@ -198,11 +198,11 @@ class PostgresRows(Rows):
         if texts is None:
             return super().by_sequences(scope, sequences)
         self._texts.move_to_end(scope)
-        found = [texts[sequence] for sequence in sequences if sequence in texts]
+        stored = [texts[sequence] for sequence in sequences if sequence in texts]
         missing = [sequence for sequence in sequences if sequence not in texts]
         if missing and self.is_current():
-            found += super().by_sequences(scope, missing)
-        return found
+            stored += super().by_sequences(scope, missing)
+        return stored
 
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         if self.is_current() or scope not in self._texts:
@@ -248,20 +248,20 @@ class PostgresRows(Rows):
         """
         self._server.see(EVERY)
         while self._ours:
-            asked = nlargest(limit, self._ours)
+            newest = nlargest(limit, self._ours)
             query = (
                 f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
                 " where r.embedded in (0, ?) and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
             )
-            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, asked)]
-            self._ours.difference_update(set(asked) - {stored.sequence for stored in ours})
+            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, newest)]
+            self._ours.difference_update(set(newest) - {stored.sequence for stored in ours})
             if ours:
                 return ours
         now = time.monotonic()
         others = self._pending(0, max(limit, _PENDING_SEEN))
         self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
-        left = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
-        return left or (self._pending(self._slot.other, limit) if self._makes_all() else [])
+        abandoned = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
         """Return whether this host makes the vectors of rows that have only another encoder's, where there are some."""

@@ -240,7 +240,7 @@ class _Part:
 
 def _held(sequences: Any, frequencies: Any, lengths: Any) -> bytes:
     """Return rows that hold a term as bytes; see `POSTING`."""
-    found = np.empty(len(sequences), POSTING)
-    found["sequence"], found["frequency"] = sequences, frequencies
-    found["length"] = np.minimum(lengths, 65535)
-    return found.tobytes()
+    postings = np.empty(len(sequences), POSTING)
+    postings["sequence"], postings["frequency"] = sequences, frequencies
+    postings["length"] = np.minimum(lengths, 65535)
+    return postings.tobytes()

@@ -323,11 +323,11 @@ class Rows:
         return self._stored_among(scope, "sequence", sequences)
 
     def _stored_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
-        found: list[Stored] = []
+        stored: list[Stored] = []
         for start in range(0, len(values), _AT_ONCE):
             part = values[start : start + _AT_ONCE]
-            found += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
-        return found
+            stored += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
+        return stored
 
     def newest(self, scope: str, limit: int) -> Sequence[Stored]:
         """Return the items that were inserted last, the newest first."""

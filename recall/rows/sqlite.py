@@ -75,12 +75,12 @@ def _is_open(path: Path) -> bool:
 
 
 def _checksum(path: Path) -> str:
-    found = size = 0
+    checksum = size = 0
     with path.open("rb") as file:
         while part := file.read(_AT_ONCE):
-            found = zlib.crc32(part, found)
+            checksum = zlib.crc32(part, checksum)
             size += len(part)
-    return f"{found:08x} {size}"
+    return f"{checksum:08x} {size}"
 
 
 # The life of index.sqlite: opened under a lock, sealed by a checksum when closed, replaced when it is damaged.

@@ -55,7 +55,7 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
         near = index.scale.cosines(rows.matrix.products(vector[None])[0])
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
-    found = []
+    hits = []
     wanted = set(terms.tolist())
     stored = index.stored(scope, [int(rows.sequences.values[row]) for row in best])
     for row in best:
@@ -64,12 +64,12 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
             continue
         cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
         own = term_set(clean_text(entry.entry.text, _LONGEST))
-        found.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
-    found.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
-    by_overlap = sorted(found, key=lambda near: near.overlap, reverse=True)[:limit]
-    by_cosine = sorted(found, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
+        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
+    hits.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
+    by_overlap = sorted(hits, key=lambda near: near.overlap, reverse=True)[:limit]
+    by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
-    return tuple(near for near in found if id(near) in kept)
+    return tuple(near for near in hits if id(near) in kept)
 
 
 def _exactly(vector: Floats | None) -> Callable[[Floats, int], Floats] | None:

@@ -94,12 +94,12 @@ class Connection(aiosqlite.Connection):
             JournalDamagedError: the file was removed, replaced or damaged since it was opened; nothing was written.
             StoreError: it could not be written; nothing was written.
         """
-        asked = _Transaction(work)
-        self._waiting.append(asked)
+        waiting = _Transaction(work)
+        self._waiting.append(waiting)
         await self._in_thread(self._commit_waiting)  # an earlier call's job may have done it already
-        if asked.error is not None:
-            raise asked.error
-        return cast("T", asked.result)
+        if waiting.error is not None:
+            raise waiting.error
+        return cast("T", waiting.result)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], *, scopes: Scopes = ()) -> T:  # noqa: ARG002
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
@@ -145,22 +145,22 @@ class Connection(aiosqlite.Connection):
             return work(self._conn)
 
     def _commit_waiting(self) -> None:
-        asked = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if not asked:
+        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if not waiting:
             return
         try:
             with self._sound():
-                self._atomic(lambda database: self._run_each(database, asked))
+                self._atomic(lambda database: self._run_each(database, waiting))
         except BaseException as error:  # noqa: BLE001 - it belongs to the callers
-            for each in asked:
+            for each in waiting:
                 each.error = each.error or error
 
-    def _run_each(self, database: sqlite3.Connection, asked: Sequence[_Transaction]) -> None:
+    def _run_each(self, database: sqlite3.Connection, waiting: Sequence[_Transaction]) -> None:
         """Run the work of each. What one of several raises rolls back its own work alone."""
-        if len(asked) == 1:
-            asked[0].result = asked[0].work(database)
+        if len(waiting) == 1:
+            waiting[0].result = waiting[0].work(database)
             return
-        for each in asked:
+        for each in waiting:
             database.execute("SAVEPOINT one")
             try:
                 with self._sound():
@@ -203,12 +203,12 @@ class Connection(aiosqlite.Connection):
         """Raise JournalDamagedError if the files are not those that were opened."""
         if self._path == IN_MEMORY:
             return
-        found = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
-        if 0 in found:
-            if not self._files and found[0]:  # SQLite creates the log at the first write
+        inodes = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
+        if 0 in inodes:
+            if not self._files and inodes[0]:  # SQLite creates the log at the first write
                 return
-        elif found == (self._files or found):
-            self._files = found
+        elif inodes == (self._files or inodes):
+            self._files = inodes
             return
         message = f"{self._path} was removed or replaced while it was open: nothing more is accepted. {_ADVICE}"
         raise JournalDamagedError(message)
@@ -263,9 +263,9 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     use_write_ahead_log(database, seconds=_BUSY_SECONDS)
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA foreign_keys = ON")
-    found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
-    if found != "ok":
-        raise sqlite3.DatabaseError(found)
+    check = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if check != "ok":
+        raise sqlite3.DatabaseError(check)
     migrate(database, path)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
         migrate(new, path)

@@ -120,14 +120,14 @@ def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotabl
     """See `Episodes.quotable`."""
     among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
     values = (scope, json.dumps(turns))
-    found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
+    episodes = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
     query = (
         f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
         "AND state IN ('forgotten', 'undone', 'deleted')"
     )
     sources = database.execute(query, values).fetchall()
     return Quotable(
-        episodes={episode.turn: episode for episode in found},
+        episodes={episode.turn: episode for episode in episodes},
         hidden=withheld(database, scope),
         replaced=replaced(database, scope),
         sources=frozenset(turn for turn, category in sources if category != EXCHANGE),

@@ -131,14 +131,14 @@ class EventLog:
         An event that can't be decoded is quarantined and replaced with an empty one, since a gap would block later
         events.
         """
-        found: list[Event] = []
+        events: list[Event] = []
         bad: list[Sequence[Any]] = []
         for origin, number, body in rows:
             try:
-                found.append(decode(body, origin=origin, number=number))
+                events.append(decode(body, origin=origin, number=number))
             except NotifierError:
                 bad.append((origin, number, body))
-                found.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
+                events.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
 
         def work(database: Database) -> None:
             for origin, number, body in bad:
@@ -148,7 +148,7 @@ class EventLog:
 
         if bad:
             await self._connection.transact(work, scopes=EVERY)
-        return found
+        return events
 
     async def add_edits(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
         """Store events about manual edits, and return them with their numbers.
@@ -280,8 +280,8 @@ class EventLog:
         def work(database: Database) -> list[tuple[int, float | None]]:
             query = "SELECT count(*), min(kept_at) FROM events WHERE origin = ? AND number > ?"
             behind = database.execute("SELECT origin, sent FROM sources WHERE sent < head").fetchall()
-            asked = [database.execute(query, row) for row in behind]
-            return [found.fetchone() for found in asked]
+            counts = [database.execute(query, row) for row in behind]
+            return [found.fetchone() for found in counts]
 
         found = await self._connection.read(work, scopes=EVERY)
         return sum(number for number, _ in found), min((at for _, at in found if at is not None), default=0.0)

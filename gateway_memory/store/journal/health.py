@@ -118,12 +118,12 @@ class Health:
             "SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot", scopes=EVERY
         )
         living = await self._slot.living([int(slot) for slot, _ in rows])
-        found: dict[int, ProcessState] = {}
+        states: dict[int, ProcessState] = {}
         for slot, body in rows:
             if int(slot) in living:
                 with suppress(*UNDECODABLE):  # the process writes it again
-                    found[int(slot)] = ProcessState.from_json(json.loads(body))
-        return found
+                    states[int(slot)] = ProcessState.from_json(json.loads(body))
+        return states
 
     async def failures(self, *, since: float) -> list[Failure]:
         """Return what failed since a time (epoch seconds) in any process, dead ones too, newest first."""

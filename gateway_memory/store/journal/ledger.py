@@ -55,8 +55,8 @@ def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[st
     """Return the stored records of these memories, by id."""
     query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
     rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
-    found = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
-    return {record.id: record for record in found}
+    records = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
+    return {record.id: record for record in records}
 
 
 def _row(plan: Plan, memory: MemoryRecord, state: str, replaced_by: str) -> tuple[Any, ...]:
@@ -148,10 +148,10 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
 def _listed(body: str) -> list[Any]:
     """Decode a list of the journal. Return none if it can't be decoded, since a lost use is harmless."""
     try:
-        found = json.loads(body)
+        items = json.loads(body)
     except ValueError:
         return []
-    return [item for item in found if isinstance(item, str | list)] if isinstance(found, list) else []
+    return [item for item in items if isinstance(item, str | list)] if isinstance(items, list) else []
 
 
 def used(database: Database, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
@@ -279,7 +279,7 @@ class Ledger:
         """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
 
         def work(database: Database) -> dict[str, MemoryRecord]:
-            found = find_memories(database, scope, ids)
+            memories = find_memories(database, scope, ids)
             query = f"SELECT id, state FROM memories WHERE scope = ? AND id IN {AMONG}"
             states = dict(database.execute(query, (scope, json.dumps(list(ids)))).fetchall())
             hidden = withheld(database, scope)
@@ -290,7 +290,7 @@ class Ledger:
 
             return {
                 identity: memory if is_told(memory) else replace(memory, text="", quote="", entities=())
-                for identity, memory in found.items()
+                for identity, memory in memories.items()
             }
 
         return await self._connection.read(work, scopes=scope)
@@ -323,8 +323,8 @@ class Ledger:
             scopes=scope,
         )
         sessions = dict(rows)
-        found = await self.memories(scope, sorted(sessions))
-        return [replace(memory, session_id=sessions[memory.id]) for memory in found.values()]
+        memories = await self.memories(scope, sorted(sessions))
+        return [replace(memory, session_id=sessions[memory.id]) for memory in memories.values()]
 
     async def expired(self, scope: str, day: str) -> list[str]:
         """Return the ids of the active memories whose last day is before `day`."""
@@ -372,8 +372,8 @@ class Ledger:
             scopes=scope,
         )
         by = dict(rows)
-        found = await self.memories(scope, list(by))
-        return [(found[identity], text) for identity, text in by.items() if identity in found]
+        memories = await self.memories(scope, list(by))
+        return [(memories[identity], text) for identity, text in by.items() if identity in memories]
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
@@ -401,29 +401,29 @@ class Ledger:
         )
         values = (after, turn, str(turn), scope, scope, since, imports, limit)
         rows = await self._connection.rows(query, values, scopes=scope or EVERY)
-        found = await decoded(self._connection, "receipts", "id", rows, _receipt)
+        receipts = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
-        for key, receipt in found:
+        for key, receipt in receipts:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
         texts = {key: await self._texts(key, sorted(ids)) for key, ids in named.items()}
 
-        def told(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
+        def with_text(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
             return replace(outcome, text=texts.get(key, {}).get(outcome.id, ""))
 
         return [
-            replace(receipt, outcomes=tuple(told(key, outcome) for outcome in receipt.outcomes))
-            for key, receipt in found
+            replace(receipt, outcomes=tuple(with_text(key, outcome) for outcome in receipt.outcomes))
+            for key, receipt in receipts
         ]
 
     async def _texts(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of memories and reviews, by id: "" for what was forgotten since."""
         query = f"SELECT id, text FROM reviews WHERE scope = ? AND state <> 'forgotten' AND id IN {AMONG}"
         hidden = await self.withheld(scope)
-        found = {
+        texts = {
             str(identity): "" if hidden.says(str(text)) else str(text)
             for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), scopes=scope)
         }
-        return found | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
+        return texts | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
 
     # Undo
 

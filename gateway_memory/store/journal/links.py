@@ -36,22 +36,22 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     ).fetchall()
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-    gone = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
+    removed = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
     query = (
         "SELECT id FROM memories WHERE scope = ? AND ((category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM "
         "link_items WHERE scope = ? AND kind = 'turn')) OR (category = ? AND text IN (SELECT item FROM link_items "
         "WHERE scope = ? AND kind = 'record')))"
     )
-    gone |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
-    ids = json.dumps(sorted(gone))
+    removed |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
+    ids = json.dumps(sorted(removed))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
         database.execute(f"DELETE FROM {table} WHERE scope = ? AND {column} IN {AMONG}", (source, ids))
     database.execute(f"UPDATE history SET other = '' WHERE scope = ? AND other IN {AMONG}", (source, ids))
     database.execute(f"UPDATE memories SET replaced_by = '' WHERE scope = ? AND replaced_by IN {AMONG}", (source, ids))
     for place, without in _NAMING.items():
-        _rewrite(database, place, source, gone, without)
+        _rewrite(database, place, source, removed, without)
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
-        if any(identity in plan for identity in gone):  # it holds their texts, and nobody may bring them back here
+        if any(identity in plan for identity in removed):  # it holds their texts, and nobody may bring them back here
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
     query = (
         f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "
@@ -72,35 +72,35 @@ def _rewrite(
     database: Database,
     place: tuple[str, str, str],
     scope: str,
-    gone: set[str],
+    removed: set[str],
     without: Callable[[Any, set[str]], Any],
 ) -> None:
     """Rewrite the JSON of rows that name ids, without them. place: a table, its key and the column."""
     table, key, column = place
     rows = database.execute(f"SELECT {key}, {column} FROM {table} WHERE scope = ?", (scope,)).fetchall()
     for number, body in rows:
-        if any(identity in body for identity in gone):
+        if any(identity in body for identity in removed):
             try:
-                written = json.dumps(without(json.loads(body), gone))
+                written = json.dumps(without(json.loads(body), removed))
             except UNDECODABLE:
                 written = ""
             database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (written, number))
 
 
-def _without_outcomes(outcomes: Any, gone: set[str]) -> Any:
-    return [[turn, action, reason, "" if identity in gone else identity] for turn, action, reason, identity in outcomes]
+def _without_outcomes(outcomes: Any, ids: set[str]) -> Any:
+    return [[turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes]
 
 
-def _without_ids(ids: Any, gone: set[str]) -> Any:
-    return [identity for identity in ids if identity not in gone]
+def _without_ids(listed: Any, ids: set[str]) -> Any:
+    return [identity for identity in listed if identity not in ids]
 
 
-def _without_rows(report: Any, gone: set[str]) -> Any:
-    return {**report, "rows": [row for row in report["rows"] if row[0] not in gone]}
+def _without_rows(report: Any, ids: set[str]) -> Any:
+    return {**report, "rows": [row for row in report["rows"] if row[0] not in ids]}
 
 
-def _without_replaced(event: Any, gone: set[str]) -> Any:
-    changes = [{**change, "replaces": ""} if change.get("replaces") in gone else change for change in event["changes"]]
+def _without_replaced(event: Any, ids: set[str]) -> Any:
+    changes = [{**change, "replaces": ""} if change.get("replaces") in ids else change for change in event["changes"]]
     return {**event, "changes": changes}
 
 
@@ -153,10 +153,10 @@ def linked_with(database: Database, scope: str) -> list[str]:
 def links_of(database: Database, scope: str) -> dict[str, Link]:
     """See `Links.of`. Within a transaction."""
     root, above = scope, {scope}
-    while found := database.execute("SELECT target FROM links WHERE scope = ?", (root,)).fetchone():
-        if found[0] in above:
+    while link := database.execute("SELECT target FROM links WHERE scope = ?", (root,)).fetchone():
+        if link[0] in above:
             break
-        root = str(found[0])
+        root = str(link[0])
         above.add(root)
     links: dict[str, Link] = {}
     names = [root]
@@ -255,8 +255,8 @@ class Links:
             query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ? ORDER BY 1"
             turns = [int(row[0]) for row in database.execute(query, (scope, scope))]
             rows = [(scope, "turn", str(turn), "") for turn in turns]
-            found = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
-            reviews = [str(row[0]) for row in found]
+            rows_of_reviews = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
+            reviews = [str(row[0]) for row in rows_of_reviews]
             rows += [(scope, "review", identity, "") for identity in reviews]
             database.executemany("INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
             _move(database, turns, scope, target)

@@ -276,15 +276,15 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
         return
     fresh = content[known_part:]
     whole = fresh[: fresh.rfind(b"\n") + 1]  # the last line may be incomplete
-    found: list[tuple[str, str, str, float]] = []
+    sessions: list[tuple[str, str, str, float]] = []
     for line in whole.split(b"\n"):
         record = record_of(line)
         if record is not None:
             records += 1
-            found.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
+            sessions.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
         elif line.strip():
             damaged += 1
-    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", found)
+    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", sessions)
     remember(database, scope, file, records=records, damaged=damaged, size=size + len(whole))
 
 

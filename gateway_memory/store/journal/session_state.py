@@ -237,11 +237,11 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
     turns: with the slot of the process that holds each; -1 for none, so that the next process adopts it.
     """
     query = "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?"
-    asked = [
+    lookups = [
         database.execute(query, _key_of_turn(turn)) for turn, _ in turns
     ]  # all are sent before the first is waited for
     known = {
-        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, asked, strict=True) if (row := found.fetchone())
+        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, lookups, strict=True) if (row := found.fetchone())
     }
     new: dict[tuple[str, str, str], tuple[NewTurn, int]] = {}
     for turn, slot in turns:

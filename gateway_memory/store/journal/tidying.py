@@ -23,11 +23,11 @@ async def decoded(
 
     key: the column of the rows' keys.
     """
-    found: list[T] = []
+    values: list[T] = []
     bad: list[Sequence[Any]] = []
     for row in rows:
         try:
-            found.append(decode(row))
+            values.append(decode(row))
         except UNDECODABLE:
             bad.append(row)
 
@@ -38,7 +38,7 @@ async def decoded(
 
     if bad:
         await connection.transact(work, scopes=EVERY)
-    return found
+    return values
 
 
 def quarantine(database: Database, table: str, scope: object, body: object) -> None:
@@ -81,9 +81,9 @@ class Tidier:
         some = f"SELECT {key} AS number FROM {table} WHERE {where} ORDER BY {key} LIMIT {_AT_ONCE}"
         # A range of keys: a database reads it by its index, whatever it knows of the table.
         query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
-        gone = _AT_ONCE
-        while gone == _AT_ONCE:
-            gone = await self._connection.transact(
+        deleted = _AT_ONCE
+        while deleted == _AT_ONCE:
+            deleted = await self._connection.transact(
                 lambda it: it.execute(query, (*values, *values)).rowcount,
                 scopes=EVERY,
                 exclusive=["tidying"],
@@ -98,10 +98,10 @@ class Tidier:
         rows = self._connection.rows
         ((newest,),) = await rows(f"SELECT coalesce(max({key}), 0) FROM {table}", scopes=EVERY)
         since = self._trimmed.get(table, newest - _LOOKED_AT_FIRST)
-        found = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), scopes=EVERY)
+        recent = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), scopes=EVERY)
         query = f"SELECT scope FROM {table} WHERE scope IN {AMONG} GROUP BY scope HAVING count(*) > ?"
-        for start in range(0, len(found), _SCOPES_AT_ONCE):
-            scopes = [str(row[0]) for row in found[start : start + _SCOPES_AT_ONCE]]
+        for start in range(0, len(recent), _SCOPES_AT_ONCE):
+            scopes = [str(row[0]) for row in recent[start : start + _SCOPES_AT_ONCE]]
             for (scope,) in await rows(query, (json.dumps(scopes), most), scopes=EVERY):
                 last = f"SELECT {key} FROM {table} WHERE scope = ? ORDER BY {key} DESC LIMIT 1 OFFSET {most}"
                 await self._delete(table, key, f"scope = ? AND {key} <= ({last}) AND {where}", scope, scope, *values)

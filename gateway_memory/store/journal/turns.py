@@ -315,15 +315,15 @@ class Turns:
         """Return the plans of this process's lease that are not recorded as completed, oldest first."""
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._connection.rows(query, (self._slot.number,), scopes=EVERY)
-        found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
-        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are processed again
+        plans = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in plans}:  # their turns are processed again
 
             def work(database: Database) -> None:
                 for number in lost:
                     self._event_log.discard(database, number)
 
             await self._connection.transact(work, scopes=EVERY)
-        return found
+        return plans
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         """Record in one transaction that a plan is completed, with its turns, receipt, history, reviews and events.
@@ -391,8 +391,8 @@ class Turns:
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
         query = f"SELECT count(*) FILTER (WHERE slot = ?), count(*) FROM turns WHERE id IN {AMONG_NUMBERS}"
-        ((held, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
-        if others := (len(set(turns)) if all_there else there) - held:
+        ((ours_now, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others := (len(set(turns)) if all_there else there) - ours_now:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:

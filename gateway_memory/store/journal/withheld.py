@@ -46,7 +46,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
         f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
     )
     stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
-    found = [
+    texts = [
         Forgotten(text=words, at=at, stands=stands.get(identity, ""))
         for identity, text, quote, at, *_ in lines
         if text not in again
@@ -55,7 +55,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     ]
     exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
     talks = {str(row[1]): float(row[3]) for row in reversed(rows) if row[4] == TALK}  # the newest time counts
-    return Withheld([*found, *_said_in(database, scope, exchanges)], talks)
+    return Withheld([*texts, *_said_in(database, scope, exchanges)], talks)
 
 
 def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
@@ -81,12 +81,12 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
         (scope, TALK),
     ).fetchall()
     again = _active_texts(database, scope, [str(row[0]) for row in rows])
-    found: dict[str, float] = {}
+    texts: dict[str, float] = {}
     for text, quote, at, category, _ in rows:
         if category != EXCHANGE and text not in again:
-            found |= {words: float(at) for words in (str(text), str(quote)) if words}
+            texts |= {words: float(at) for words in (str(text), str(quote)) if words}
     exchanges = {int(turn): (str(quote), float(at)) for _, quote, at, category, turn in rows if category == EXCHANGE}
-    return found | {each.text: each.at for each in _said_in(database, scope, exchanges)}
+    return texts | {each.text: each.at for each in _said_in(database, scope, exchanges)}
 
 
 def forget_for_good(database: Database, before: float) -> None:

@@ -97,14 +97,14 @@ class PostgresEpisodes(Episodes):
             turns: dict[str, list[int]] = {}
             for scope, turn in database.execute(query, (at, _AT_ONCE)):
                 turns.setdefault(str(scope), []).append(int(turn))
-            for scope, gone in sorted(turns.items()):
-                touch_turns(database, scope, gone)
+            for scope, deleted in sorted(turns.items()):
+                touch_turns(database, scope, deleted)
             return sum(map(len, turns.values()))
 
-        gone = await unhurried.transact(drop, scopes=EVERY)
+        deleted = await unhurried.transact(drop, scopes=EVERY)
         while number := await unhurried.transact(delete_some, scopes=EVERY):
-            gone += number
-        return gone
+            deleted += number
+        return deleted
 
 
 T = TypeVar("T")
@@ -178,24 +178,24 @@ class Spool:
             query = f"SELECT id, body FROM waiting WHERE {others} ORDER BY id LIMIT ?"
             values = (json.dumps(list(besides)), limit)
         rows = await self._run(lambda: self._open.execute(query, values).fetchall())
-        found: list[tuple[int, NewTurn]] = []
+        turns: list[tuple[int, NewTurn]] = []
         for place, body in rows:
             try:
-                found.append((int(place), _from_json(json.loads(body))))
+                turns.append((int(place), _from_json(json.loads(body))))
             except UNDECODABLE as error:
                 log.error("spool.row_unreadable", error=type(error).__name__)
                 await self.set_aside(int(place), "it can't be decoded")
-        return found
+        return turns
 
     async def remove(self, places: Collection[int]) -> None:
         """Remove the turns of these places. Raises StoreError."""
 
         def work() -> int:
             query = "DELETE FROM waiting WHERE id IN (SELECT value FROM json_each(?))"
-            gone = self._open.execute(query, (json.dumps(list(places)),)).rowcount
-            if gone >= self.number:  # no byte of what was said stays here
+            removed = self._open.execute(query, (json.dumps(list(places)),)).rowcount
+            if removed >= self.number:  # no byte of what was said stays here
                 self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return gone
+            return removed
 
         self.number = max(0, self.number - await self._run(work))
 
@@ -283,13 +283,13 @@ class SpooledTurns(PostgresTurns):
         """
         now = asyncio.get_running_loop().time()
         self._busy = {session: until for session, until in self._busy.items() if until > now}
-        found = await self._spool.first(_SPOOL_AT_ONCE, besides=self._busy)
-        if not found:
+        turns = await self._spool.first(_SPOOL_AT_ONCE, besides=self._busy)
+        if not turns:
             return 0
         try:
-            numbers = await self._accepted(found)
+            numbers = await self._accepted(turns)
         except (StoreRefusedError, StoreBusyError):
-            numbers = await self._accept_by_session(found)
+            numbers = await self._accept_by_session(turns)
         await self._spool.remove(numbers)
         late = False
         for place, number in numbers.items():
@@ -299,12 +299,12 @@ class SpooledTurns(PostgresTurns):
                 caller.set_result(number)
         if late:  # nobody waits for it any more, so nobody wakes the worker
             self._event_log.published()
-        return len(found)
+        return len(turns)
 
-    async def _accepted(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+    async def _accepted(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
         """Accept turns; return their numbers, by place."""
-        numbers = await self.accept_all([turn for _, turn in found], waits=False)
-        return dict(zip((place for place, _ in found), numbers, strict=True))
+        numbers = await self.accept_all([turn for _, turn in turns], waits=False)
+        return dict(zip((place for place, _ in turns), numbers, strict=True))
 
     async def _accept_by_session(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
         """Accept turns session by session; return the numbers of those that are done with, by place.
@@ -370,12 +370,12 @@ def _to_json(turn: NewTurn) -> dict[str, Any]:
     }
 
 
-def _from_json(found: dict[str, Any]) -> NewTurn:
-    report, seen = found["report"], found["seen"]
+def _from_json(raw: dict[str, Any]) -> NewTurn:
+    report, seen = raw["report"], raw["seen"]
     return NewTurn(
         **{
-            **found,
-            "recalled": tuple(found["recalled"]),
+            **raw,
+            "recalled": tuple(raw["recalled"]),
             "report": ReplyReport.from_json(report) if report else None,
             "seen": tuple(Observation(**each) for each in seen),
         }
