@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
@@ -43,7 +43,6 @@ T = TypeVar("T")
 _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
-_CATCH_UP_SECONDS = 2.0
 _CACHED_SEARCHES = 256
 # "Yesterday" and recency move on; a search that failed may be answered by one that is so old.
 _CACHE_SECONDS = 600
@@ -265,7 +264,7 @@ class Recaller:
             weak=weak,
         )
         if asked and self._background is not None:
-            most = _CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, _CATCH_UP_SECONDS)
+            most = CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, CATCH_UP_SECONDS)
             await self._background.catch_up(most)
         return await self._search(request, None if timeout_seconds is None else started + timeout_seconds)
 

@@ -9,10 +9,39 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "Database", "Result", "api_key", "bounded_client", "get_logger", "is_base_url", "lazy"]
+__all__ = [
+    "CATCH_UP_SECONDS",
+    "EVERY",
+    "SERVER_BACKOFF_SECONDS",
+    "Breaker",
+    "Database",
+    "Result",
+    "api_key",
+    "bounded_client",
+    "get_logger",
+    "is_base_url",
+    "lazy",
+    "private_file",
+]
+
+CATCH_UP_SECONDS: Final = 2.0
+"""How long a call waits for what other work has still to do, before it goes on without."""
+SERVER_BACKOFF_SECONDS: Final = 1.0
+"""How long a database server that did not answer is left alone."""
+EVERY: Final = "*"
+"""Named in the place of scopes by work that concerns all of them, such as a worker's. Row-level security knows it."""
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that this user alone can read, unless it is there. Raises OSError.
+
+    A library then opens it by its name. SQLite gives its write-ahead log the mode of the database.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.

@@ -13,7 +13,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -243,8 +243,6 @@ def _decoded(body: str) -> tuple[MemoryRecord, bool]:
     return MemoryRecord.from_json(raw["record"]), bool(raw["shared"])
 
 
-_CATCH_UP_SECONDS: Final = 2.0
-
 NoLink = Literal["shared", "incognito", "owner"]
 """Why a session's identity can't be linked."""
 Joined = Literal["joined", "already", "own", "unknown", "limited"]
@@ -265,7 +263,7 @@ class SessionEnds:
         """End the open sessions of scopes, those of other processes too, where they start anew in the right scope."""
         for known in await self.sessions.open_in(sorted(scopes)):
             session = self.registry.of_id(known.session_id)
-            await self.processor.caught_up(known.session_id, _CATCH_UP_SECONDS)
+            await self.processor.caught_up(known.session_id, CATCH_UP_SECONDS)
             self.registry.close_idle(known.session_id)
             self.unsubscribe(known.session_id)
             if session:

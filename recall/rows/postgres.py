@@ -11,11 +11,11 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from gateway_memory.runtime.ground import EVERY
 from recall.rows.postgres_large import LargeRows, Made, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector
 from recall.rows.tables import (
-    EVERY,
     LOADED,
     STORED,
     LoadedRow,

@@ -31,7 +31,7 @@ _VECTORS_AT_ONCE = 2_000
 _BLOCK_AT_LEAST = 500
 # A graph of millions of vectors takes long.
 _TIMEOUT_SECONDS = 86_400.0
-_REST_SECONDS = 10.0
+_BACKOFF_SECONDS = 10.0
 # Of a graph, by pgvector's half vectors.
 _LONGEST_VECTOR = 4_000
 
@@ -85,7 +85,7 @@ class LargeScopes:
                         pass
             except Exception as error:  # noqa: BLE001 - the next search asks again
                 _log.warning("recall.large_scope_failed", error=type(error).__name__)
-                self._closing.wait(_REST_SECONDS)
+                self._closing.wait(_BACKOFF_SECONDS)
 
 
 class _Part:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 from psycopg.waiting import Ready
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, get_logger
 from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
@@ -85,8 +85,6 @@ _LIMITS = (
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MILLISECONDS}', true)"
 )
 _SEE = f"{SEE}, {_LIMITS}"
-# A server that is away is asked again only then.
-_REST_SECONDS = 1.0
 _COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -100,7 +98,7 @@ class Server:
         self._arguments = arguments
         self._connection: TimeoutConnection | None = None
         self._connecting: threading.Thread | None = None
-        self._rests_until = 0.0
+        self._breaker = Breaker(failures=1, open_seconds=SERVER_BACKOFF_SECONDS)
         self._is_open = False
         # The scope whose rows are seen, and whether a transaction that has begun sees it already.
         self._seen = ""
@@ -139,7 +137,7 @@ class Server:
     def _ready(self) -> bool:
         if self.is_current():
             return True
-        if self._connecting is None and self._is_open and time.monotonic() >= self._rests_until:
+        if self._connecting is None and self._is_open and self._breaker.allows(time.monotonic()):
             self._connecting = threading.Thread(target=self._connect_again, name="recall-postgres", daemon=True)
             self._connecting.start()
         return False
@@ -149,8 +147,9 @@ class Server:
             connection = self._connect()
         except psycopg.Error as error:
             _log.warning("recall.server_away", error=type(error).__name__)
-            self._rests_until = time.monotonic() + _REST_SECONDS
+            self._breaker.failed(time.monotonic())
         else:
+            self._breaker.succeeded()
             if self._is_open:
                 self._connection = connection
             else:

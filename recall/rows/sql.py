@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from gateway_memory.runtime.ground import Database
+from gateway_memory.runtime.ground import EVERY, Database
 from recall.rows.replacement import plan_replacements
 from recall.rows.tables import (
-    EVERY,
     FIELDS,
     INSERTED,
     LOADED,

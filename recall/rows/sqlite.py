@@ -1,7 +1,6 @@
 """Rows in SQLite: one disposable file, opened under a lock, sealed when closed, and replaced when it is damaged."""
 
 import fcntl
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -9,12 +8,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import get_logger, private_file
 from recall.rows.sql import Rows
 from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
-__all__ = ["Database", "SqliteRows", "erase_scope", "private_file"]
+__all__ = ["Database", "SqliteRows", "erase_scope"]
 
 _log = get_logger(__name__)
 
@@ -24,11 +23,6 @@ _log = get_logger(__name__)
 
 _LARGEST = 256_000_000  # reads in about a quarter of a second
 _AT_ONCE = 1 << 20
-
-
-def private_file(path: Path) -> None:
-    """Make an empty file that this user alone can read, unless it is there. Raises OSError."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def opening_lock(path: Path) -> IO[bytes]:

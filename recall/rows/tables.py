@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from recall.types import Entry, Filter, RecallError, RowsBusyError, RowsDamagedError, Stored
 
 __all__ = [
-    "EVERY",
     "FIELDS",
     "FORMAT",
     "INSERTED",
@@ -108,10 +107,6 @@ class ScopeSize(NamedTuple):
     length: int
     vectors: int
     vector_sum: bytes
-
-
-# Seen in the place of a scope by what concerns all of them.
-EVERY = "*"
 
 
 # The tables of index.sqlite. A file of another format is replaced: the index can always be made again.

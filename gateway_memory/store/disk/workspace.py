@@ -15,7 +15,6 @@ __all__ = [
     "SPOOL_FILE",
     "STATE_FOLDER",
     "locked",
-    "private_file",
     "private_folder",
     "write_private",
 ]
@@ -36,14 +35,6 @@ def private_folder(path: Path) -> None:
         missing.append(folder)
     for folder in reversed(missing):
         folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
-
-
-def private_file(path: Path) -> None:
-    """Make an empty file, unless it is there, before a library opens it by its name. Raises OSError.
-
-    SQLite gives its write-ahead log the mode of the database.
-    """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -20,7 +20,7 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
 
-__all__ = ["IN_MEMORY", "Connection", "open_database"]
+__all__ = ["BUSY_SECONDS", "IN_MEMORY", "Connection", "open_database"]
 
 log = get_logger(__name__)
 
@@ -229,7 +229,7 @@ def _inode(path: Path) -> int:
 
 # Open the journal's file: check it, migrate it, and set a damaged one aside.
 
-_BUSY_SECONDS: Final = 10.0
+BUSY_SECONDS: Final = 10.0
 
 
 async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connection:
@@ -244,7 +244,7 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
     """
     connection: Connection | None = None
     try:
-        connection = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
+        connection = await Connection.open(path, busy_seconds=BUSY_SECONDS)
         await connection.use(lambda database: _prepare(database, path))
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the error message may quote damaged bytes
         if connection:
@@ -260,7 +260,7 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    use_write_ahead_log(database, seconds=_BUSY_SECONDS)
+    use_write_ahead_log(database, seconds=BUSY_SECONDS)
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA foreign_keys = ON")
     check = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from gateway_memory.runtime.ground import Database
+from gateway_memory.runtime.ground import EVERY, Database
 
 __all__ = [
     "AMONG",
@@ -34,8 +34,6 @@ AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
 """The errors of decoding a body that is not JSON, or JSON of another shape."""
-EVERY: Final = "*"
-"""Scopes in the place of scopes by work that concerns all of them, such as a worker's."""
 
 Scopes: TypeAlias = str | Sequence[str]
 """The scopes whose rows a transaction sees and writes, by key: one, several, none, or `EVERY`.

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_file, private_folder
+from gateway_memory.runtime.ground import private_file
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 from gateway_memory.store.steps import FIRST, Steps
 
 __all__ = ["MIGRATION_TABLE", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]

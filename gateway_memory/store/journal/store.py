@@ -4,11 +4,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Documents
-from gateway_memory.store.journal.connection import IN_MEMORY, Connection, open_database
+from gateway_memory.store.journal.connection import BUSY_SECONDS, IN_MEMORY, Connection, open_database
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health
@@ -23,8 +23,6 @@ from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.summaries import RecordFile
 
 __all__ = ["Store", "open_sqlite", "store_of"]
-
-_BUSY_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +75,7 @@ async def open_sqlite(
     stack.push_async_callback(connection.close)
     reader = connection
     if sends and path != IN_MEMORY:
-        reader = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
+        reader = await Connection.open(path, busy_seconds=BUSY_SECONDS)
         stack.push_async_callback(reader.close)
     event_log = EventLog(connection, reader, slot=slot, sends=sends, history=history)
     return await store_of(connection, slot, documents, event_log, file_of=file_of)

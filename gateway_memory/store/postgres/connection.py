@@ -13,7 +13,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import Breaker, Result, get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, Scopes, SqlConnection
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
@@ -144,7 +144,6 @@ def transaction(connection: psycopg.Connection[Any], begun: Begin) -> Iterator[T
 T = TypeVar("T")
 
 _POOL_SECONDS: Final = 1.0
-_REST_SECONDS: Final = 1.0
 _IDLE_SECONDS: Final = 60.0
 _TRIES: Final = 12
 _LOCK_TRIES: Final = 5
@@ -268,7 +267,7 @@ class PostgresConnection:
             open=False,
         )
         self._threads = Threads(most, "gateway-memory-slow" if slow else "gateway-memory-postgres")
-        self._breaker = Breaker(failures=1, open_seconds=_REST_SECONDS)
+        self._breaker = Breaker(failures=1, open_seconds=SERVER_BACKOFF_SECONDS)
         self._is_away = False
         self.unhurried: SqlConnection = self
         if not slow:

@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 _LEASE_SECONDS: Final = 30
 _RENEW_SECONDS: Final = 5.0
-_REST_SECONDS: Final = 86_400
+_TAKEOVER_SECONDS: Final = 86_400
 """The slot of a host that did not release it goes to another one only then: one that was frozen for hours keeps it."""
 
 
@@ -40,7 +40,7 @@ class HostSlot:
 
         def work(database: Database) -> int:
             database.execute("SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.hosts'))")
-            rest = f"until < now() - interval '{_REST_SECONDS} seconds'"
+            rest = f"until < now() - interval '{_TAKEOVER_SECONDS} seconds'"
             free = database.execute(f"SELECT min(slot) FROM hosts WHERE {rest}").fetchone()[0]
             if free is None:
                 free = database.execute("SELECT coalesce(max(slot), -1) + 1 FROM hosts").fetchone()[0]

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, get_logger, private_file
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.disk.workspace import private_file, private_folder
+from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
@@ -112,7 +112,6 @@ T = TypeVar("T")
 _SPOOL_AT_ONCE: Final = 200
 _NUMBER_SECONDS: Final = 0.25
 """How long a caller waits for its turn's number, which only the database knows. The turn is durable before."""
-_REST_SECONDS: Final = 1.0
 _LAST_SECONDS: Final = 2.0
 
 
@@ -268,7 +267,7 @@ class SpooledTurns(PostgresTurns):
                 if not waits:
                     log.warning("spool.waits", error=type(error).__name__)
                 waits = True
-                await asyncio.sleep(_REST_SECONDS)
+                await asyncio.sleep(SERVER_BACKOFF_SECONDS)
                 continue
             waits = False
             with suppress(TimeoutError):
@@ -341,7 +340,7 @@ class SpooledTurns(PostgresTurns):
         return numbers
 
     def _keep(self, session: str) -> None:
-        self._busy[session] = asyncio.get_running_loop().time() + _REST_SECONDS
+        self._busy[session] = asyncio.get_running_loop().time() + SERVER_BACKOFF_SECONDS
         self._metrics.count("spool.held")
 
     async def send_last(self) -> None:
