@@ -173,7 +173,7 @@ class Notifier:
             group.create_task(self._sender.mark(), name="gateway-memory-notify-mark")
 
     async def _say_hello(self, link: Link) -> None:
-        want = True
+        want = True  # the first one asks the others for theirs
         while True:
             await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=want)])
             want = False

@@ -142,7 +142,7 @@ def checked_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:
 
 
 def as_migrated(part: str, columns: Sequence[str], rows: Iterable[Row], *, without_nul: bool) -> Iterator[Row]:
-    """Yield rows as they stand in the target: held by no process, and without NUL where it can't be stored."""
+    """Yield rows as the target stores them: leased by no process, and without NUL where it can't be stored."""
     slot = columns.index("slot") if part in _RELEASED else None
     for row in rows:
         values = list(row)

@@ -63,7 +63,7 @@ class Forgotten:
 
     text: str
     at: float
-    stands: str = ""
+    replacement: str = ""
 
 
 class Withheld:
@@ -80,7 +80,7 @@ class Withheld:
         self._having: defaultdict[str, list[int]] = defaultdict(list)
         for each in forgotten:
             terms = terms_of(each.text)
-            own = terms - terms_of(each.stands)
+            own = terms - terms_of(each.replacement)
             if own:
                 for term in terms:
                     self._having[term].append(len(self._terms))

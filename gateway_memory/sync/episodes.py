@@ -33,7 +33,7 @@ _BORROWED_IMPORTANCE: Final = 0.5
 _BORROWED_REPLY_IMPORTANCE: Final = 0.0
 """Of texts to be translated, stories, parts to play, and the replies to messages that are nothing else."""
 _MOST_QUOTED: Final = 0.3
-"""The share of a passage that may stand in quotation marks."""
+"""The share of a passage that may be in quotation marks."""
 
 
 def is_episode_page(file: str) -> bool:
@@ -173,7 +173,7 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
 
 
 def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Return the passages of both sides with their importance. What is borrowed tells nothing of the user."""
+    """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
     passages = passages_of(user)
     own = _letters(own_words(user))
     most = 1 - _LEAST_IMPORTANCE

@@ -1,4 +1,4 @@
-"""Keep the index equal to the Markdown files, whoever writes, moves or deletes their lines."""
+"""Keep the index equal to the Markdown files, also where people or tools edit them."""
 
 import asyncio
 import time
@@ -269,7 +269,7 @@ def _is_same(entry: Entry, memory: MemoryRecord | None) -> bool:
 
 
 def is_announced(row: Stored) -> bool:
-    """Return whether sessions hear of a row: see `MemoryRecord.announced`."""
+    """Return whether a row is announced to sessions: see `MemoryRecord.announced`."""
     return row.entry.type != "S" and traits_of(row.entry.category).announced
 
 

@@ -1,4 +1,4 @@
-"""Keeps the health of a workspace in its journal, so that every process tells the same, whoever asks it."""
+"""Keeps the health of a workspace in its journal, so that every process reports the same."""
 
 import asyncio
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class HealthKeeper:
         """Note what failed last, and that this process is gone."""
         await self._note(None)
         if self._noted is not None:
-            with suppress(StoreError):  # its lease tells as much
+            with suppress(StoreError):  # its lease ends too
                 await self._store.leave()
 
     async def read(self) -> WorkspaceHealth:

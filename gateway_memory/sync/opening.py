@@ -108,7 +108,7 @@ async def open_store(
     """Open only the store.
 
     sends: events leave this process. history: the number of stored events of each origin.
-    refused: told once of each file of a scope's folder that is not read.
+    refused: called once for each file of a scope's folder that is not read.
     """
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)

@@ -140,7 +140,7 @@ REPLY_WEIGHT = -0.25
 LENGTH_WEIGHT = 0.08
 RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
-# Who searches asks for what is about something, and less for what is new.
+# A search on request is about a subject, and less about what is new.
 ASKED_RECENCY_SHARE = 0.45
 DATE_WEIGHT = 1.0
 # What was said some days later may still be about that day.

@@ -1,4 +1,4 @@
-"""Reads an index.sqlite as it stands, for a process that lives a moment. Light to import."""
+"""Reads an existing index.sqlite, for a process that lives a moment. Light to import."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ __all__ = ["PostgresRows"]
 _RESIDENT_ROWS = 150_000
 # A scope of so many rows is searched in the database, where it has pgvector.
 _LARGE_ROWS = 100_000
-# What is searched there lies behind by so many rows at most, which a search reads one by one.
+# The lists and the graph lag by so many rows at most, which a search reads one by one.
 _BEHIND_ROWS = 500
 # Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
 _COUNTED = 10_000
@@ -211,7 +211,7 @@ class PostgresRows(Rows):
 
     def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
         change = super().replace(scope, files, prepared)
-        if len(self._ours) > _OURS_AT_MOST:  # nobody makes vectors here
+        if len(self._ours) > _OURS_AT_MOST:  # no encoder makes vectors here
             self._ours.clear()
         self._ours.update(stored.sequence for stored in change.added)
         return change

@@ -221,7 +221,7 @@ class Server:
         except psycopg.Error as error:
             is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and is_loss(error)
             if is_broken and self._connection is not None:
-                self._connection.close()  # nobody knows how it stands; the next call opens another one
+                self._connection.close()  # its state is unknown; the next call opens another one
             raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
 
     @contextmanager

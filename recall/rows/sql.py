@@ -114,7 +114,7 @@ class Spaces(NamedTuple):
         return next((slot for slot in self.slots if slot.encoder == encoder), None)
 
     def read_by(self, encoder: tuple[str, int] | None) -> Slot | None:
-        """Return the vectors that a process with this encoder reads: its own, else the newest, of which it can tell."""
+        """Return the vectors that a process with this encoder reads: its own, else the newest."""
         named = sorted((slot for slot in self.slots if slot.space.name), key=lambda slot: slot.flag != self.newest)
         return self.find(encoder) or next(iter(named), None)
 
@@ -145,7 +145,7 @@ _NONE = VectorSpace("", 0, 0, 0)
 
 
 class RowsDatabase(Protocol):
-    """What holds the tables. hint: how to name the index of rows by revision, where a query must be told."""
+    """What holds the tables. hint: how to name the index of rows by revision, for a query that needs the hint."""
 
     hint: str
 

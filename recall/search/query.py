@@ -116,7 +116,7 @@ class Query:
 
     @property
     def wants(self) -> bool:
-        """Whether the message asks for something, rather than only to tell."""
+        """Whether the message asks for something, and does not only state something."""
         return bool(self.asks or self.topics or self.looks_back or self.task)
 
 

@@ -22,7 +22,7 @@ from recall.types import Hit, Near
 __all__ = ["Found", "best_hits", "lexical_scores", "nearest"]
 
 
-# The stored rows nearest to a text, to tell whether it is known already.
+# The stored rows nearest to a text, which say whether it is known already.
 
 Floats = NDArray[np.float32]
 
@@ -91,8 +91,8 @@ _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
 _FIRST_FEW = 3
-# How much less than the best row a row may be worth to be told, in log-odds: to who asks for something, and to who only
-# tells, and so waits for nothing.
+# The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
+# and for one that only states something.
 _MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
 
 
@@ -214,7 +214,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
     shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
     order = np.argsort(-ranks, kind="stable")
     if worth is not None and min_score > 0:
-        # To a reply the most useful rows are told, and none that is much less useful than the best of them.
+        # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
         shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
         order = np.argsort(-worth, kind="stable")

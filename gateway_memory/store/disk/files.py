@@ -114,7 +114,7 @@ class MarkdownFiles(Documents):
         await self._write(work)
 
     def _place(self, scope: Scope, name: str) -> Path:
-        """Return where a document is written; what stands there and is not the scope's own is set aside."""
+        """Return where a document is written; what is there and is not the scope's own is set aside."""
         return writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
 
     async def folders(self) -> list[str]:

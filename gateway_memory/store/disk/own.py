@@ -35,7 +35,7 @@ class NotOwnError(OSError):
 
 
 class Owned:
-    """Tells which files of one workspace are read. Files are named by their path in it, with "/"."""
+    """Decides which files of one workspace are read. Files are named by their path in it, with "/"."""
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace
@@ -46,7 +46,7 @@ class Owned:
 
         Raises:
             FileNotFoundError: there is none.
-            IsADirectoryError: whoever made a folder in its place may have put files into it.
+            IsADirectoryError: a folder is in its place, and may hold somebody's files.
             NotOwnError: it is not the scope's own.
         """
         path = f"{self.workspace}{os.sep}{file}"
@@ -144,7 +144,7 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
 def writable(owned: Owned, file: str) -> Path:
     """Return where a file is written, behind links that are followed.
 
-    What stands there, or on the way, and is not the scope's own gets another name beside it, and stays as it is.
+    A file there, or a link on the way, that is not the scope's own is renamed, and stays as it is.
 
     Raises:
         OSError: a folder is in its place, or the name can't be given.

@@ -159,7 +159,7 @@ def read(path: Path) -> bytes | None:
 
 
 def read_whole(path: Path) -> bytes | None:
-    """Read a file, and wait briefly for a last line of which only a part stands there.
+    """Read a file, and wait briefly for a last line of which only a part is there.
 
     A write that crosses a page of the file becomes visible in two parts.
     """

@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-# Files and folders of which nobody but this user can read a byte, from their first moment and whatever the umask.
+# Files and folders that only this user can read, from their creation on and whatever the umask.
 
 FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700

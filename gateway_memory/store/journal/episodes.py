@@ -53,7 +53,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotable:
-    """Episodes as they were said, and what may not be told of them.
+    """Episodes as they were said, and what of them may not be quoted.
 
     hidden: what was forgotten since. replaced: what a newer memory has replaced since.
     sources: those of their turns from which a forgotten memory was extracted.
@@ -67,7 +67,7 @@ class Quotable:
     gone: frozenset[int]
 
     def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
-        """Return what may be told of the user's words and of the reply; None if nothing may.
+        """Return what may be quoted of the user's words and of the reply; None if nothing may.
 
         past: also what was replaced since, for a question about the past.
         """

@@ -58,7 +58,7 @@ class Injected:
 
 @contextmanager
 def open_injected(workspace: Path, session_id: str) -> Iterator[Injected]:
-    """Open the journal as it stands, for a block. It is neither created nor migrated.
+    """Open an existing journal for a block. No schema step is applied.
 
     Raises:
         StoreError: there is none, or it is locked or damaged.

@@ -51,7 +51,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     for place, without in _NAMING.items():
         _rewrite(database, place, source, removed, without)
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
-        if any(identity in plan for identity in removed):  # it holds their texts, and nobody may bring them back here
+        if any(identity in plan for identity in removed):  # an undo would bring their texts back
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
     query = (
         f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "

@@ -100,7 +100,7 @@ class Lease(Protocol):
 WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
 """Waits until a host of the store has sent a notification since the last call, at the latest for so many seconds.
 
-Notifications can be lost, so whoever waits looks from time to time.
+Notifications can be lost, so the store is also looked at from time to time.
 """
 
 

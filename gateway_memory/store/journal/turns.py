@@ -150,7 +150,7 @@ class Turns:
         Each is marked as read in the same transaction. Left out are those that another process took up meanwhile, and
         those without a text.
 
-        episodes: with the text that may be told. at: the current time, in epoch seconds.
+        episodes: with the text that may be quoted. at: the current time, in epoch seconds.
         """
         query = (
             'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
@@ -352,7 +352,7 @@ class Turns:
             self._check_lease(database, plan.turns)
             if number is not None:
                 if not database.execute("DELETE FROM plans WHERE id = ?", (number,)).rowcount:
-                    return  # it was recorded, though nobody was told so
+                    return  # it was committed, but the commit's answer was lost
                 self._event_log.mark_ready(database, number)
             if plan.stage == "rules":
                 keep_episodes(database, plan.turns)
@@ -414,7 +414,7 @@ def _report(body: str) -> ReplyReport | None:
 
 
 def _slot(number: int) -> str:
-    """Return the name of a slot's turns: while some of them are recorded, nobody takes them over."""
+    """Return the lock key of a slot's turns, which are not taken over while some of them are recorded."""
     return f"slot {number}"
 
 

@@ -45,9 +45,9 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
         "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
         f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
     )
-    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
+    replacement = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
     texts = [
-        Forgotten(text=words, at=at, stands=stands.get(identity, ""))
+        Forgotten(text=words, at=at, replacement=replacement.get(identity, ""))
         for identity, text, quote, at, *_ in lines
         if text not in again
         for words in dict.fromkeys((text, quote))
@@ -130,8 +130,8 @@ def replaced(database: Database, scope: str) -> Withheld:
     )
     rows = database.execute(query, (scope, _NEWEST)).fetchall()
     return Withheld(
-        Forgotten(text=words, at=at, stands=_still_told(stands))
-        for text, quote, at, stands in rows
+        Forgotten(text=words, at=at, replacement=_without_taken_back(replacement))
+        for text, quote, at, replacement in rows
         for words in dict.fromkeys((text, quote))
         if words
     )
@@ -143,8 +143,8 @@ def outdated(database: Database, scope: str) -> dict[str, str]:
     return {str(older): str(newer) for older, newer in database.execute(query, (scope,)).fetchall()}
 
 
-def _still_told(text: str) -> str:
-    """Return what a memory tells without what it takes back, which is told no longer either."""
+def _without_taken_back(text: str) -> str:
+    """Return the text of a memory without what it takes back, which is not quoted either."""
     if not text:
         return ""
     from extractor import still_told  # a hook in whose journal nothing was replaced has no time to import it

@@ -42,7 +42,7 @@ SEE_SOON: Final = (
     f"{SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('idle_in_transaction_session_timeout', '10000', true)"
 )
-"""What the server itself ends, so that nothing goes on there for which nobody waits any more. In milliseconds.
+"""Timeouts by which the server itself ends what no host waits for any more, in milliseconds.
 
 Each takes less than the connection timeout, so a timeout means that the server is gone. A host that is cut off within
 a transaction holds its locks for ten seconds at most.
@@ -62,7 +62,7 @@ class Transaction:
     """A `Database` over a connection in a transaction.
 
     pipeline: of the connection, if it has begun one. Statements are then sent without waiting for the server until
-    somebody looks at a result, so that those of a loop travel together. An error is raised by the statement that waits.
+    a result is read, so that those of a loop travel together. An error is raised by the statement that waits.
     """
 
     def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
@@ -149,10 +149,10 @@ _TRIES: Final = 12
 _LOCK_TRIES: Final = 5
 _STATEMENT_SECONDS: Final = 0.9
 _SLOW_SECONDS: Final = 600.0
-"""How long a statement may take: one that somebody waits for, and one of the work that nobody waits for."""
+"""How long a statement may take: of a call, and of background work."""
 _LOCK_SECONDS: Final = 0.4
 _LOCK_SECONDS_AT_ONCE: Final = 0.1
-"""How long a lock is waited for: by most, and by work that goes on with something else meanwhile."""
+"""The lock timeout: usually, and for work that can do something else meanwhile."""
 _SLOW_AT_MOST: Final = 2
 _COLLIDED: Final = (
     errors.SerializationFailure,
@@ -178,7 +178,7 @@ def in_schema(schema: str) -> dict[str, Any]:
         "prepare_threshold": None,
         "options": f"-csearch_path={schema}",
         "connect_timeout": 3,
-        # A host that hears nothing of a server that is gone, and a server that hears nothing of a host, end by these.
+        # By these, a host notices that the server is gone, and the server that a host is gone.
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,
@@ -194,7 +194,7 @@ def _is_loss(error: BaseException) -> bool:
 
 
 def failed(error: BaseException) -> StoreError:
-    """Return what a host is told of a failure: its kind, since the server's own words may quote what was written."""
+    """Return our error for a failure. It has the kind alone: the server's message may quote what was written."""
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(
             "PostgreSQL refuses it to this role (42501): `db migrate` and `move` are for the owner of the tables, and "
@@ -212,7 +212,7 @@ def failed(error: BaseException) -> StoreError:
 
 
 def unreachable(error: psycopg.Error) -> StoreError:
-    """Return what an operator is told of a connection that could not be made. Nothing that was stored is in it."""
+    """Return our error for a connection that could not be made. It holds nothing that was stored."""
     if isinstance(error, psycopg.ProgrammingError):  # whose words quote a part of it, perhaps a password
         return StoreError(
             "the connection string of PostgreSQL is not valid: expected postgresql://role:password@host/database, "

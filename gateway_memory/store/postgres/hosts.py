@@ -167,20 +167,20 @@ class Notifications:
             log.warning("notifications.not_sent", error=type(error).__name__)
 
     def _listen(self) -> None:
-        hears = True
+        listening = True
         while not self._closed.is_set():
             try:
                 with psycopg.connect(self._dsn, **self._arguments) as connection:
-                    hears = True
+                    listening = True
                     connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                     self._wake()  # for what came before
                     while not self._closed.is_set():
                         for _ in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1):
                             self._wake()
             except psycopg.Error as error:
-                if hears:
+                if listening:
                     log.warning("notifications.not_heard", error=type(error).__name__)
-                hears = False
+                listening = False
                 self._closed.wait(_LISTEN_BACKOFF_SECONDS)
 
     def _wake(self) -> None:

@@ -288,7 +288,7 @@ _UNSEEN: Final = (
     "JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = %(schema)s AND NOT c.convalidated "
     "ORDER BY 1, 2"
 )
-"""Constraints whose old rows nobody has looked at: a step only adds them, since a look at all rows takes long."""
+"""Constraints that are not validated for old rows: a step only adds them, since validating all rows takes long."""
 
 
 def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], name: str, until: float) -> None:

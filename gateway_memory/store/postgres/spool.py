@@ -296,7 +296,7 @@ class SpooledTurns(PostgresTurns):
             late = late or caller is None
             if caller is not None and not caller.done():
                 caller.set_result(number)
-        if late:  # nobody waits for it any more, so nobody wakes the worker
+        if late:  # its caller no longer waits, and would have woken the worker
             self._event_log.published()
         return len(turns)
 
