@@ -36,7 +36,7 @@ from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.opening import open_storage
-from gateway_memory.sync.peers import Neighbours, check_watching, watch
+from gateway_memory.sync.peers import Peers, check_watching, watch
 from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
@@ -169,13 +169,18 @@ async def open_memory(
     run_beside(stack, retention.run(), "retention")
     run_beside(stack, storage.episode_follower.run(), "episodes")
     run_beside(stack, _finish_index(storage), "index")
-    if storage.signals:
-        neighbours = Neighbours(
-            runtime, storage.event_log, storage.signals, bus.publish, capture.processor.wake, by_others=bool(notifier)
+    if storage.wait_notified:
+        peers = Peers(
+            runtime,
+            storage.event_log,
+            storage.wait_notified,
+            bus.publish,
+            capture.processor.wake,
+            by_others=bool(notifier),
         )
-        announcer.add(neighbours)
-        await neighbours.start()
-        run_beside(stack, neighbours.run(), "neighbours")
+        announcer.add(peers)
+        await peers.start()
+        run_beside(stack, peers.run(), "peers")
     hearing = Hearing(storage.event_log, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
     ends = SessionEnds(

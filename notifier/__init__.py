@@ -1,7 +1,8 @@
 """Tells the other sessions what one of them has learnt: by a bus in the process, by MQTT between processes."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gateway_memory.runtime.ground import lazy
 
 if TYPE_CHECKING:
     from notifier.announcer import Announcer, BusChannel, Channel
@@ -54,36 +55,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Announcer": "announcer",
-    "Bus": "bus",
-    "BusChannel": "announcer",
-    "Channel": "announcer",
-    "Credentials": "mqtt",
-    "DroppedError": "wire",
-    "EventLog": "types",
-    "EventMessage": "wire",
-    "Host": "types",
-    "Inbox": "bus",
-    "LinkError": "mqtt",
-    "MqttSettings": "settings",
-    "Notifier": "notifier",
-    "NotifierSettings": "settings",
-    "NotifierStatus": "types",
-    "Subscription": "bus",
-    "Wire": "wire",
-    "connect": "mqtt",
-    "credentials": "mqtt",
-    "decode": "types",
-    "encode": "types",
-    "read_secrets": "wire",
-    "split": "types",
+    "announcer": "Announcer BusChannel Channel",
+    "bus": "Bus Inbox Subscription",
+    "mqtt": "Credentials LinkError connect credentials",
+    "notifier": "Notifier",
+    "settings": "MqttSettings NotifierSettings",
+    "wire": "DroppedError EventMessage Wire read_secrets",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: what MQTT needs is loaded only where it is switched on."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'types')}"), name)
-    globals()[name] = value
-    return value
+# What MQTT needs is loaded only where it is switched on.
+__getattr__ = lazy(__name__, __all__, _HOMES, rest="types")

@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from random import SystemRandom
-from typing import Final, Never, Protocol
+from typing import Final, TypeAlias
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.receiver import ASKED_AT_ONCE, Receiver
+from notifier.receiver import REQUESTED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
 from notifier.types import Event, EventLog, Host, NotifierError, NotifierStatus, State
 from notifier.wire import Wire
 
-__all__ = ["Connect", "Duplex", "Notifier"]
+__all__ = ["Connect", "Notifier"]
 
 log = get_logger(__name__)
 
@@ -26,26 +26,12 @@ _HELLO_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 0.1
 
 
-class Duplex(Link, Protocol):
-    """A connection that sends and receives."""
+Connect: TypeAlias = Callable[..., AbstractAsyncContextManager[Link]]
+"""Opens a connection, or raises NotifierError when its context is entered.
 
-    async def lost(self) -> Never:
-        """Wait until the connection is lost, and raise NotifierError."""
-        ...
-
-
-class Connect(Protocol):
-    """Opens a connection, or raises NotifierError when its context is entered."""
-
-    def __call__(
-        self, *, receive: Callable[[str, bytes], None], refused: Callable[[str], None]
-    ) -> AbstractAsyncContextManager[Duplex]:
-        """Return a connection.
-
-        receive: takes the topic and payload of each message, in order; it neither waits nor raises. refused: takes the
-        broker's reason when it acknowledges a publication and drops it.
-        """
-        ...
+receive: takes the topic and payload of each message, in order; it neither waits nor raises. refused: takes the
+broker's reason when it acknowledges a publication and drops it.
+"""
 
 
 class Notifier:
@@ -170,7 +156,7 @@ class Notifier:
                 self._on_error("notify", first)
             await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))
 
-    async def _talk(self, link: Duplex) -> None:
+    async def _talk(self, link: Link) -> None:
         for origin in await self._event_log.sent():
             self._receiver.expect(origin)  # what other processes of this journal announced meanwhile
         async with asyncio.TaskGroup() as group:
@@ -186,14 +172,14 @@ class Notifier:
                 group.create_task(work(link), name=f"gateway-memory-notify{work.__name__}")
             group.create_task(self._sender.mark(), name="gateway-memory-notify-mark")
 
-    async def _say_hello(self, link: Duplex) -> None:
-        want = True
+    async def _say_hello(self, link: Link) -> None:
+        want = True  # the first one asks the others for theirs
         while True:
             await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=want)])
             want = False
             await asyncio.sleep(_HELLO_SECONDS)
 
-    async def _greet(self, link: Duplex) -> None:
+    async def _greet(self, link: Link) -> None:
         """Answer instances that ask for our event numbers. One answer serves several of them."""
         while True:
             await self._receiver.wanted.wait()
@@ -201,7 +187,7 @@ class Notifier:
             self._receiver.wanted.clear()
             await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=False)])
 
-    async def _ask(self, link: Duplex) -> None:
+    async def _ask(self, link: Link) -> None:
         missing = self._receiver.missing
         while True:
             missing.clear()
@@ -216,14 +202,14 @@ class Notifier:
             except TimeoutError:
                 pass
 
-    async def _answer(self, link: Duplex) -> None:
-        asked = self._receiver.asked
+    async def _answer(self, link: Link) -> None:
+        requests = self._receiver.requests
         while True:
             await self._receiver.to_answer.wait()
             self._receiver.to_answer.clear()
-            while asked:
-                _, ask = asked.popitem()
-                last = min(ask.last, ask.first + ASKED_AT_ONCE - 1)
+            while requests:
+                _, ask = requests.popitem()
+                last = min(ask.last, ask.first + REQUESTED_AT_ONCE - 1)
                 number = await self._sender.again(link, to=ask.sender, origin=ask.origin, first=ask.first, last=last)
                 if number:
                     log.info("notify.sent_again", events=number)

@@ -13,7 +13,7 @@ from gateway_memory.runtime.ground import get_logger
 from notifier.types import Event, EventLog, Host, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
-__all__ = ["ASKED_AT_ONCE", "Gap", "Receiver", "Tracker"]
+__all__ = ["REQUESTED_AT_ONCE", "Gap", "Receiver", "Tracker"]
 
 log = get_logger(__name__)
 
@@ -21,9 +21,9 @@ log = get_logger(__name__)
 
 T = TypeVar("T")
 
-ASKED_AT_ONCE: Final = 200
+REQUESTED_AT_ONCE: Final = 200
 """The most events of one request, so that its answer stays within the buffers of both sides."""
-PATIENCE_SECONDS: Final = 0.5
+FIRST_WAIT_SECONDS: Final = 0.5
 """How long a missing event may still be in transit; also the first wait between two requests."""
 LONGEST_SECONDS: Final = 30.0
 
@@ -41,17 +41,17 @@ class Gap:
 class _Origin(Generic[T]):
     received_upto: int
     head: int
-    held: dict[int, T]
+    pending: dict[int, T]
     lowest: int = 0
     due_at: float = 0.0
-    wait_seconds: float = PATIENCE_SECONDS
-    asked_upto: int = 0
+    wait_seconds: float = FIRST_WAIT_SECONDS
+    requested_upto: int = 0
 
 
 class Tracker(Generic[T]):
-    """Releases each event once, in the order of its origin's numbers. An event that comes early is held back.
+    """Releases each event once, in the order of its origin's numbers. An event that comes early is kept pending.
 
-    received_upto: the last released number by origin. limit: the most events that are held for an origin; any more are
+    received_upto: the last released number by origin. limit: the most pending events of an origin; any more are
     dropped, and requested again when it is their turn.
     """
 
@@ -63,18 +63,18 @@ class Tracker(Generic[T]):
 
     def received_upto(self, origin: str) -> int:
         """Return the last released number of an origin."""
-        found = self._origins.get(origin)
-        return found.received_upto if found else 0
+        known = self._origins.get(origin)
+        return known.received_upto if known else 0
 
     def offer(self, origin: str, number: int, item: T, now: float) -> list[T] | None:
         """Take an event in; return the events that are released by it, in order. None for a duplicate."""
         of = self._of(origin)
-        if number <= of.received_upto or number in of.held:
+        if number <= of.received_upto or number in of.pending:
             return None
         self._rises(of, number, now)
-        if number != of.received_upto + 1 and len(of.held) >= self._limit:
+        if number != of.received_upto + 1 and len(of.pending) >= self._limit:
             return []
-        of.held[number] = item
+        of.pending[number] = item
         of.lowest = min(of.lowest or number, number)
         return self._release(of, now)
 
@@ -82,17 +82,10 @@ class Tracker(Generic[T]):
         """Note that an origin has events up to a number."""
         self._rises(self._of(origin), number, now)
 
-    def gone(self, origin: str, upto: int, now: float) -> list[T]:
+    def skip(self, origin: str, upto: int, now: float) -> list[T]:
         """Give up on missing events up to a number; return the events that are released by that."""
         of = self._of(origin)
-        upto = min(upto, of.head)
-        given: list[T] = []
-        while of.received_upto < upto:
-            of.received_upto += 1
-            if of.received_upto in of.held:
-                given.append(of.held.pop(of.received_upto))
-        of.lowest = min(of.held, default=0)
-        return given + self._release(of, now)
+        return self._release(of, now, upto=min(upto, of.head))
 
     def due(self, now: float) -> list[Gap]:
         """Return the gaps to request now. The wait before the same gap is returned again doubles each time."""
@@ -101,9 +94,9 @@ class Tracker(Generic[T]):
             last = _last_missing(of)
             if last <= of.received_upto or of.due_at > now:
                 continue
-            last = min(last, of.received_upto + ASKED_AT_ONCE)
+            last = min(last, of.received_upto + REQUESTED_AT_ONCE)
             gaps.append(Gap(origin=name, first=of.received_upto + 1, last=last))
-            of.asked_upto = last
+            of.requested_upto = last
             of.due_at = now + of.wait_seconds
             of.wait_seconds = min(2 * of.wait_seconds, LONGEST_SECONDS)
         return gaps
@@ -117,26 +110,27 @@ class Tracker(Generic[T]):
 
     def _rises(self, of: _Origin[T], number: int, now: float) -> None:
         if _last_missing(of) <= of.received_upto:  # nothing was missing: a new gap may still be in transit
-            of.due_at, of.wait_seconds = now + PATIENCE_SECONDS, PATIENCE_SECONDS
+            of.due_at, of.wait_seconds = now + FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS
         of.head = max(of.head, number)
 
-    def _release(self, of: _Origin[T], now: float) -> list[T]:
-        given: list[T] = []
-        while of.received_upto + 1 in of.held:
+    def _release(self, of: _Origin[T], now: float, upto: int = 0) -> list[T]:
+        released: list[T] = []
+        while of.received_upto < upto or of.received_upto + 1 in of.pending:
             of.received_upto += 1
-            given.append(of.held.pop(of.received_upto))
-        of.lowest = min(of.held, default=0) if given else of.lowest
-        if given:
-            answered = of.asked_upto and of.received_upto >= of.asked_upto
-            of.due_at, of.wait_seconds = now if answered else now + PATIENCE_SECONDS, PATIENCE_SECONDS
+            if of.received_upto in of.pending:
+                released.append(of.pending.pop(of.received_upto))
+        of.lowest = min(of.pending, default=0) if released else of.lowest
+        if released:
+            answered = of.requested_upto and of.received_upto >= of.requested_upto
+            of.due_at, of.wait_seconds = now if answered else now + FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS
             if answered:
-                of.asked_upto = 0
-        return given
+                of.requested_upto = 0
+        return released
 
 
 def _last_missing(of: _Origin[T]) -> int:
-    """Return the last missing number: before the first held event, or the head. `received_upto` if none is missing."""
-    return of.lowest - 1 if of.held else of.head
+    """Return the last missing number, before the first pending event or the head; without one, `received_upto`."""
+    return of.lowest - 1 if of.pending else of.head
 
 
 # Incoming messages: verified, put in order, delivered to the sessions, then committed.
@@ -183,7 +177,7 @@ class Receiver:
         self._to_follow = asyncio.Event()
         self.missing = asyncio.Event()
         """Set when a gap may have become due to be requested."""
-        self.asked: dict[tuple[str, str], Ask] = {}
+        self.requests: dict[tuple[str, str], Ask] = {}
         self.to_answer = asyncio.Event()
         self.wanted = asyncio.Event()
         """Set when another instance asks for our event numbers."""
@@ -241,6 +235,8 @@ class Receiver:
             self._tracker.head(message.origin, message.number, time.monotonic())
             self.missing.set()
             raise DroppedError("overflow")
+        # The tracker orders events before the sessions see one: a replacement must not come before what it replaces. An
+        # event beyond a gap stays pending until the gap is sent again, or the origin says that it is deleted.
         released = self._tracker.offer(message.origin, message.number, message.event, time.monotonic())
         if released is None:
             raise DroppedError("duplicate")
@@ -261,8 +257,8 @@ class Receiver:
 
     def _ask(self, message: Ask) -> None:
         self._require_trust(trusted=message.trusted)
-        if journal_of(message.origin) == self._journal and len(self.asked) < _MOST_UNCOMMITTED:
-            self.asked[message.sender, message.origin] = message
+        if journal_of(message.origin) == self._journal and len(self.requests) < _MOST_UNCOMMITTED:
+            self.requests[message.sender, message.origin] = message
             self.to_answer.set()
 
     def _gone(self, message: Gone) -> None:
@@ -270,7 +266,7 @@ class Receiver:
         if journal_of(message.origin) != journal_of(message.sender) or journal_of(message.origin) == self._journal:
             raise DroppedError("malformed")
         self.dropped["gone"] += max(0, message.upto - self._tracker.received_upto(message.origin))
-        self._release(message.origin, self._tracker.gone(message.origin, message.upto, time.monotonic()))
+        self._release(message.origin, self._tracker.skip(message.origin, message.upto, time.monotonic()))
 
     def _release(self, origin: str, events: list[Event | None]) -> None:
         for event in events:

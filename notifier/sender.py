@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Never, Protocol
 
 from notifier.types import Event, EventLog
 from notifier.wire import Wire
@@ -20,7 +20,7 @@ _MARK_SECONDS: Final = 0.2
 
 
 class Link(Protocol):
-    """What the sender needs of a connection."""
+    """A connection to a broker, or what a test has in its place."""
 
     def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
         """Publish in order. The future resolves when the broker has acknowledged, or fails with NotifierError."""
@@ -28,6 +28,10 @@ class Link(Protocol):
 
     async def send(self, messages: list[tuple[str, bytes]]) -> None:
         """Publish (topic, payload) pairs in order, and return when the broker has acknowledged all."""
+        ...
+
+    async def lost(self) -> Never:
+        """Wait until the connection is lost, and raise NotifierError."""
         ...
 
 
@@ -133,10 +137,10 @@ class Sender:
     async def _send_left(self, link: Link, origin: str, upto: int) -> None:
         if not await self._event_log.ready(origin, upto, 1):
             return
-        held = self._event_log.acquire_origin(origin)
-        if held is None:
+        lock = self._event_log.acquire_origin(origin)
+        if lock is None:
             return
-        with held:
+        with lock:
             while batch := await self._event_log.ready(origin, upto, _BATCH):
                 await self._send(link, batch)
                 upto = batch[-1].number
@@ -172,10 +176,10 @@ class Sender:
 
     async def again(self, link: Link, *, to: str, origin: str, first: int, last: int) -> int:
         """Send events again to an instance that misses them; return how many. 0 where their own process does it."""
-        held = self._event_log.acquire_origin(origin)
-        if held is None:
+        lock = self._event_log.acquire_origin(origin)
+        if lock is None:
             return 0
-        with held:
+        with lock:
             now = self._clock()
             oldest = await self._event_log.oldest(origin)
             messages = []

@@ -10,16 +10,17 @@ Each name is imported when it is first used: a hook, a process of its own, needs
 in the threads of an open Recaller alone.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gateway_memory.runtime.ground import lazy
 
 if TYPE_CHECKING:
     from recall.encoding.encoder import GivenEncoder, TextEncoder
     from recall.recaller import Recaller
     from recall.rows.peek import Peek, peek
-    from recall.rows.port import Rows
     from recall.rows.postgres import PostgresRows
-    from recall.rows.server import PatientConnection, SilentError, is_loss
+    from recall.rows.server import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
+    from recall.rows.sql import Rows
     from recall.rows.sqlite import erase_scope
     from recall.search.in_place import related
     from recall.settings import EmbedderSettings, RecallSettings
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         FileEntries,
         Filter,
         Hit,
+        Line,
         Near,
         Recall,
         RecallError,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FENCE_END",
     "FENCE_START",
+    "SEE",
     "EmbedderSettings",
     "EmbeddingError",
     "Entry",
@@ -55,8 +58,8 @@ __all__ = [
     "Filter",
     "GivenEncoder",
     "Hit",
+    "Line",
     "Near",
-    "PatientConnection",
     "Peek",
     "PostgresRows",
     "Recall",
@@ -70,7 +73,9 @@ __all__ = [
     "Stamp",
     "Stored",
     "TextEncoder",
+    "TimeoutConnection",
     "Vectors",
+    "as_psycopg",
     "asks_what_was",
     "consume_exception",
     "count_tokens",
@@ -82,46 +87,28 @@ __all__ = [
     "quoted",
     "related",
     "render_block",
+    "storable",
     "talk_of",
     "text_overlap",
     "tokens_of",
 ]
 
 _HOMES = {
-    "FENCE_END": "text.render",
-    "FENCE_START": "text.render",
-    "EmbedderSettings": "settings",
-    "GivenEncoder": "encoding.encoder",
-    "TextEncoder": "encoding.encoder",
-    "PatientConnection": "rows.server",
-    "Peek": "rows.peek",
-    "PostgresRows": "rows.postgres",
-    "RecallSettings": "settings",
-    "Recaller": "recaller",
-    "Rows": "rows.port",
-    "SilentError": "rows.server",
-    "is_loss": "rows.server",
-    "Span": "text.dates",
-    "asks_what_was": "text.dates",
-    "consume_exception": "threads",
-    "count_tokens": "text.render",
-    "erase_scope": "rows.sqlite",
-    "excerpt_of": "text.passages",
-    "passages_of": "text.passages",
-    "peek": "rows.peek",
-    "quoted": "text.render",
-    "related": "search.in_place",
-    "render_block": "text.render",
-    "talk_of": "text.dates",
-    "text_overlap": "text.words",
-    "tokens_of": "text.words",
+    "encoding.encoder": "GivenEncoder TextEncoder",
+    "recaller": "Recaller",
+    "rows.peek": "Peek peek",
+    "rows.postgres": "PostgresRows",
+    "rows.server": "SEE SilentError TimeoutConnection as_psycopg is_loss storable",
+    "rows.sql": "Rows",
+    "rows.sqlite": "erase_scope",
+    "search.in_place": "related",
+    "settings": "EmbedderSettings RecallSettings",
+    "text.dates": "Span asks_what_was talk_of",
+    "text.passages": "excerpt_of passages_of",
+    "text.render": "FENCE_END FENCE_START count_tokens quoted render_block",
+    "text.words": "text_overlap tokens_of",
+    "threads": "consume_exception",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'types')}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, __all__, _HOMES, rest="types")

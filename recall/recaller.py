@@ -1,21 +1,25 @@
-"""The asyncio interface to the index's thread and the encoder's."""
+"""The asyncio interface to the index's thread and the encoder's, with searches that keep their deadlines."""
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
 from recall.rows.sqlite import SqliteRows
-from recall.search.query import SearchRequest
-from recall.search.searcher import Searcher
+from recall.search.query import PRECEDING_TURNS, SearchRequest
 from recall.settings import EmbedderSettings, RecallSettings
-from recall.text.words import LONGEST_EMBEDDED
-from recall.types import Entry, FileChange, FileEntries, Filter, Near, Recall, Stamp, Stored, Vectors
+from recall.text.words import LONGEST_EMBEDDED, clean_text
+from recall.threads import SEARCH, WRITE
+from recall.types import Entry, FileChange, FileEntries, Filter, Hit, Near, Recall, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,9 +28,14 @@ if TYPE_CHECKING:
     from gateway_memory.runtime.ground import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
-    from recall.rows.port import Rows, SearchTerms
+    from recall.rows.sql import Rows
+    from recall.rows.tables import SearchTerms
+
+    Vector = NDArray[np.float32]
 
 __all__ = ["Recaller"]
+
+_log = get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -34,7 +43,20 @@ T = TypeVar("T")
 _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
-_CATCH_UP_SECONDS = 2.0
+_CACHED_SEARCHES = 256
+# "Yesterday" and recency move on; a search that failed may be answered by one that is so old.
+_CACHE_SECONDS = 600
+# Of the time until the deadline, what ranking took lately, times this, is reserved for it; and so much at least.
+_RESERVE_FACTOR = 2.0
+_LEAST_RESERVE_SECONDS = 0.02
+
+
+class _Ranked(NamedTuple):
+    hits: tuple[Hit, ...]
+    weak: tuple[Hit, ...]
+    semantic: bool
+    current: bool
+    lexical_seconds: float
 
 
 class Recaller:
@@ -69,7 +91,9 @@ class Recaller:
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
             self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
-        self._searcher = Searcher(self._thread, self._embedder, zone)
+        self._zone = zone
+        self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
+        self._ranking_seconds = 0.0
         self.is_new = False
         """Whether the index was made anew when it was opened."""
 
@@ -122,7 +146,7 @@ class Recaller:
             index.follow()
             return job(index)
 
-        return await self._thread.run(following, patience_seconds=0)
+        return await self._thread.run(following, timeout_seconds=0)
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
         """Return the files of a scope as they were indexed; none after the index was found damaged."""
@@ -197,7 +221,7 @@ class Recaller:
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that its first search need not."""
-        await self._read(_loading(scope))
+        await self._read(lambda index: index.warm(scope))
 
     async def search(
         self,
@@ -240,23 +264,66 @@ class Recaller:
             weak=weak,
         )
         if asked and self._background is not None:
-            most = _CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, _CATCH_UP_SECONDS)
+            most = CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, CATCH_UP_SECONDS)
             await self._background.catch_up(most)
-        left = None if timeout_seconds is None else max(timeout_seconds - (time.perf_counter() - started), 0)
-        return await self._searcher.search(request, left)
+        return await self._search(request, None if timeout_seconds is None else started + timeout_seconds)
+
+    async def _search(self, request: SearchRequest, deadline: float | None) -> Recall:
+        """Rank within a deadline (perf_counter): a query vector that is late is left out, and the rest is ranked."""
+        self._thread.opened()
+        started = time.perf_counter()
+        vector, *preceding = await self._vectors(
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, waits=request.asked
+        )
+        ranking = time.perf_counter()
+        # The encoder makes nothing of some texts, such as "???": then nothing is late.
+        meaningless = vector is not None and not vector.any()
+        known = [each for each in preceding if each is not None and each.any()]
+        vectors = None if vector is None or meaningless else (vector, known)
+        left = None if deadline is None else max(deadline - ranking, 0)
+        try:
+            async with asyncio.timeout(left):
+                ranked = await self._thread.run(
+                    partial(_rank, request, vectors, self._zone),
+                    SEARCH,
+                    timeout_seconds=left,
+                )
+        except (TimeoutError, RecallError) as error:
+            _log.warning("recall.search_failed", error=type(error).__name__)
+            return self._answer_before(request)
+        ended = time.perf_counter()
+        self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
+        # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
+        semantic = ranked.semantic or meaningless
+        complete = ranked.current and (semantic or self._embedder is None)
+        recall = Recall(
+            hits=ranked.hits,
+            weak=ranked.weak,
+            outcome=("full" if ranked.hits else "empty") if complete else "partial",
+            stages={
+                "vector": ranking - started,
+                "lexical": ranked.lexical_seconds,
+                "ranking": ended - ranking - ranked.lexical_seconds,
+            },
+            semantic=semantic,
+        )
+        if complete:
+            self._remember(request, recall)
+        return recall
 
     def expect(self, text: str) -> None:
         """Start to encode a text for which `nearest` will be called."""
-        self._searcher.expect(text)
+        if self._embedder is not None:
+            _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
 
-    async def encoded(
-        self, texts: Sequence[str], timeout_seconds: float
-    ) -> "tuple[str, list[NDArray[np.float32] | None]]":
+    async def encoded(self, texts: Sequence[str], timeout_seconds: float) -> "tuple[str, list[Vector | None]]":
         """Return the encoder's name, and the vectors of texts; None for those that are not there in time.
 
         An encoder that loads is waited for. The name is "" without one.
         """
-        return await self._searcher.encoded(texts, timeout_seconds)
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
+        loaded = self._embedder and self._embedder.encoder
+        return loaded.name if loaded else "", made
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
@@ -273,7 +340,43 @@ class Recaller:
         """Return what `nearest` returns, for each of several texts."""
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        return await self._searcher.nearest(scope, texts, limit, timeout_seconds)
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        vectors = [None if vector is None or not vector.any() else vector for vector in made]
+        return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
+
+    async def _vectors(
+        self, texts: "Sequence[str]", deadline: float | None, *, waits: bool = False
+    ) -> "list[Vector | None]":
+        """Return the vectors of texts; None for those that are not there in time, or failed.
+
+        A vector that comes late is cached, and serves the next message. One that is zero means nothing.
+        """
+        embedder = self._embedder
+        if embedder is None:
+            return [None for _ in texts]
+        requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
+        coming = {each for each in requested if not each.done()}
+        loads = waits and embedder.encoder is None and not embedder.problem
+        if coming and (deadline is None or embedder.is_ready or loads):
+            await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
+        return [_result(each) for each in requested]
+
+    def _time_for_vectors(self, deadline: float) -> float:
+        """Return the seconds until the deadline (perf_counter), less what ranking will take."""
+        left = max(deadline - time.perf_counter(), 0)
+        return left - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
+
+    def _answer_before(self, request: SearchRequest) -> Recall:
+        """Return what the same search found lately, where nothing newer was ready in time."""
+        found = self._answers.get(_key(request))
+        return Recall(outcome="timeout") if found is None else replace(found, weak=(), outcome="partial", stages={})
+
+    def _remember(self, request: SearchRequest, recall: Recall) -> None:
+        key = _key(request)
+        self._answers[key] = recall
+        self._answers.move_to_end(key)
+        if len(self._answers) > _CACHED_SEARCHES:
+            self._answers.popitem(last=False)
 
 
 def _embedders(
@@ -313,5 +416,38 @@ def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, SearchT
     return job
 
 
-def _loading(scope: str) -> "Callable[[Index], object]":
-    return lambda index: index.warm(scope)
+def _key(request: SearchRequest) -> SearchRequest:
+    return replace(request, now=request.now // _CACHE_SECONDS)
+
+
+def _result(requested: "asyncio.Future[Vector]") -> "Vector | None":
+    """Return a vector; None where there is none."""
+    if not requested.done() or requested.cancelled() or requested.exception() is not None:
+        return None
+    return requested.result()
+
+
+def _rank(
+    request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
+) -> _Ranked:
+    from recall.search.candidates import QueryVector
+    from recall.search.search import Found, best_hits, lexical_scores
+
+    index.follow()
+    started = time.perf_counter()
+    vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
+    lexical = lexical_scores(index, request, vector, zone)
+    seconds = time.perf_counter() - started
+    found = Found() if lexical is None else best_hits(index, lexical, request)
+    # Without rows, nothing could be found by meaning either.
+    semantic = lexical is None or (vector is not None and index.fits(vector.vector))
+    return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)
+
+
+def _nearest(
+    scope: str, texts: "Sequence[tuple[str, Vector | None]]", limit: int, index: "Index"
+) -> list[tuple[Near, ...]]:
+    from recall.search.search import nearest
+
+    index.follow()
+    return [nearest(index, scope, text, vector, limit) for text, vector in texts]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 
 __all__ = [
     "EmbeddingError",
@@ -11,6 +11,7 @@ __all__ = [
     "FileEntries",
     "Filter",
     "Hit",
+    "Line",
     "Near",
     "Recall",
     "RecallError",
@@ -196,6 +197,22 @@ class Hit:
     def holds_on(self, day: str) -> bool:
         """Return whether it still holds on a day, YYYY-MM-DD."""
         return not self.until or self.until >= day
+
+
+class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
+    """A memory for a process that lives a moment. at: epoch seconds. traits: see `topics.traits_of`.
+
+    traits are 0, and category is "", if they are unknown. score: 0 to 1, the share of the query's weight that it has.
+    """
+
+    id: str
+    text: str
+    type: str
+    file: str
+    at: float
+    traits: int = 0
+    category: str = ""
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

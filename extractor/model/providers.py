@@ -5,57 +5,23 @@ The SDKs' own retries are off, because `Model` retries. Their errors are transla
 
 import email.utils
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
-from urllib.parse import urlsplit
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
+from gateway_memory.runtime.ground import api_key, bounded_client
 
 from .prompt import estimate_tokens
 
 __all__ = ["Answer", "Format", "Message", "Provider", "access_of", "has_model", "open_provider"]
 
 
-# The HTTP client of the models' SDKs, which reads an answer as far as one may go, and follows no redirect.
-
-MOST_BYTES: Final = 1_048_576
+_MOST_BYTES: Final = 1_048_576
 """Many times an answer of `MAX_OUTPUT_TOKENS`, with what a server tells of how it came to it."""
-
-
-def bounded_client(sdk: Any, timeout_seconds: float) -> Any:
-    """Return an HTTP client for an SDK (the module `openai` or `anthropic`), which closes it.
-
-    It asks for answers that are not compressed, since some kilobytes may unpack to gigabytes, and refuses others. It
-    follows no redirect, which would carry the key and the messages to an address that nobody configured. It
-    raises ModelError("too_large"), which some versions of the SDKs make the cause of an error of theirs.
-    """
-
-    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
-        async def send(self, request: Any, **options: Any) -> Any:
-            request.headers["Accept-Encoding"] = "identity"
-            response = await super().send(request, **{**options, "stream": True})
-            body = bytearray()
-            try:
-                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-                    raise ModelError("too_large")
-                async for part in response.aiter_raw():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        raise ModelError("too_large")
-            finally:
-                await response.aclose()
-            return type(response)(
-                response.status_code, headers=response.headers, content=bytes(body), request=response.request
-            )
-
-    return Bounded(follow_redirects=False, timeout=timeout_seconds)
-
-
 Message: TypeAlias = tuple[Literal["user", "assistant"], str]
 Format: TypeAlias = Literal["schema", "json", "text"]
 
@@ -119,13 +85,11 @@ def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:
 
 
 def _key(settings: ExtractorSettings) -> str:
-    """Return the key in the variable that the settings name. The provider's usual one goes to its own address alone."""
-    name, _ = _provider_of(settings)
-    if not settings.api_key_env and settings.base_url:
-        host = urlsplit(settings.base_url).hostname or ""
-        if host != f"{name}.com" and not host.endswith(f".{name}.com"):
-            return ""
-    return os.environ.get(settings.api_key_env or f"{name.upper()}_API_KEY", "").strip()
+    return api_key(_provider_of(settings)[0], settings.base_url, settings.api_key_env)
+
+
+def _client(sdk: Any, settings: ExtractorSettings) -> Any:
+    return bounded_client(sdk, settings.timeout_seconds, _MOST_BYTES, lambda: ModelError("too_large"))
 
 
 class _OpenAI:
@@ -141,7 +105,7 @@ class _OpenAI:
             base_url=settings.base_url or None,
             max_retries=0,
             timeout=settings.timeout_seconds,
-            http_client=bounded_client(openai, settings.timeout_seconds),
+            http_client=_client(openai, settings),
         )
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
         # of OpenAI's own models refuse.
@@ -197,7 +161,7 @@ class _Anthropic:
             base_url=settings.base_url or None,
             max_retries=0,
             timeout=settings.timeout_seconds,
-            http_client=bounded_client(anthropic, settings.timeout_seconds),
+            http_client=_client(anthropic, settings),
         )
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:

@@ -457,7 +457,7 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     deliver_pending = True
-    if opened.storage.signals is not None and len(session.pending.inbox):  # they may be of a person deleted since
+    if opened.storage.wait_notified is not None and len(session.pending.inbox):  # they may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         look = opened.starter.start_if_deleted(session)
         deliver_pending = await opened.context.runner.completes("deleted", left, look)

@@ -56,7 +56,7 @@ class Forgetter:
 
         Return None if there is no such exchange, or if it was forgotten before.
         """
-        quotable = await self._storage.episodes.told(scope.key, [turn])
+        quotable = await self._storage.episodes.quotable(scope.key, [turn])
         sides = quotable.sides(turn, past=True)
         if sides is None:
             return None
@@ -70,7 +70,7 @@ class Forgetter:
         Returns the number of exchanges and of memories; None if it has left nothing that was not forgotten before.
         """
         turns = await self._storage.episodes.of_session(scope.key, session_id)
-        quotable = await self._storage.episodes.told(scope.key, turns)
+        quotable = await self._storage.episodes.quotable(scope.key, turns)
         episodes = [
             quotable.episodes[turn] for turn in turns if turn in quotable.episodes
         ]  # also those that were forgotten alone

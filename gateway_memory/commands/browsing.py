@@ -110,7 +110,7 @@ class Browsing:
         scope = session.scope.key
         await self._storage.follower.refresh(session.scope)
         stored = await self._storage.recaller.get(scope, identity)
-        record = (await self._storage.ledger.told(scope, [identity])).get(identity)
+        record = (await self._storage.ledger.quotable(scope, [identity])).get(identity)
         if record is None and stored is not None and stored.entry.kind == "item":
             entry = stored.entry
             record = MemoryRecord(id=identity, text=entry.text, file=stored.file, at=entry.at, category=entry.category)
@@ -124,7 +124,7 @@ class Browsing:
             stored=stored,
             said=said[0][1] if said else None,
             history=history,
-            others=await self._storage.ledger.told(scope, others),
+            others=await self._storage.ledger.quotable(scope, others),
             uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
         )
 
@@ -174,7 +174,7 @@ class Browsing:
         said = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
         considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
         ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
-        known = await self._storage.ledger.told(scope, ids)
+        known = await self._storage.ledger.quotable(scope, ids)
         turns = [turn for turn in map(turn_of, ids) if turn]
         quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
 
@@ -219,7 +219,7 @@ class Browsing:
         past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
         older = {line.other for lines in past.values() for line in lines if line.other} - ids
         past |= {identity: await ledger.history(scope, identity) for identity in sorted(older)}
-        known = await ledger.told(scope, sorted(past))
+        known = await ledger.quotable(scope, sorted(past))
         states = await ledger.states(scope, sorted(past))
         return [
             (_begun(record, past[identity]), *states[identity], _ended(states[identity][0], past[identity]))
@@ -239,7 +239,7 @@ class Browsing:
 
     async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:
         """Return what may be shown of turns, in their order, with what was learnt from each."""
-        told = await self._storage.episodes.told(scope, turns)
+        told = await self._storage.episodes.quotable(scope, turns)
         learnt: dict[int, list[MemoryRecord]] = {}
         for memory in await self._storage.ledger.of_turns(scope, turns):
             learnt.setdefault(memory.turn, []).append(memory)

@@ -10,6 +10,7 @@ from gateway_memory.commands.command import Answer, Commanded, CommandPorts, Not
 from gateway_memory.commands.memories import forget_named
 from gateway_memory.commands.table import find, listed, nearest
 from gateway_memory.edge.phrases import CHAT, SHELL
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from gateway_memory.session import Session
 
@@ -18,7 +19,6 @@ __all__ = ["Commands", "answer_in_shell", "answer_request", "found_in_shell", "m
 
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
-_CATCH_UP_SECONDS: Final = 2.0
 
 
 def may_change(text: str) -> bool:
@@ -62,7 +62,7 @@ class Commands:
         command = find(name)
         if command is None or command.record is None:
             raise _unknown(session, name)
-        await self._ports.caught_up(session.session_id, _CATCH_UP_SECONDS)
+        await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await command.record(self._ports, session, rest)
 
     async def _forget_in_words(self, session: Session, text: str) -> str | None:
@@ -71,7 +71,7 @@ class Commands:
             return None
         if has_han(text):
             session.language = "zh"
-        await self._ports.caught_up(session.session_id, _CATCH_UP_SECONDS)
+        await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await forget_named(self._ports, session, what)
 
     async def _run(self, session: Session, name: str, rest: str) -> str:
@@ -81,7 +81,7 @@ class Commands:
         if command is None:
             raise _unknown(session, name)
         if command.waits:
-            await self._ports.caught_up(session.session_id, _CATCH_UP_SECONDS)
+            await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await command.run(self._ports, session, rest)
 
 

@@ -8,7 +8,7 @@ from extractor import has_han, without_holes
 from gateway_memory.capture.requests import named, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.context.finder import as_query
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -123,7 +123,6 @@ _EXCHANGES: Final = 20
 _POSSIBLE_SCORE: Final = 0.2
 _SESSION: Final = frozenset({"session", "会话"})
 _LAST: Final = frozenset({"last", "上次", "上一次"})
-_CATCH_UP_SECONDS: Final = 2.0
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -202,7 +201,7 @@ async def _forget_session(ports: CommandPorts, session: Session, which: str) -> 
     if not session_id and len(which.split()) != 1:
         return None
     if session_id:
-        await ports.caught_up(session_id, _CATCH_UP_SECONDS)
+        await ports.caught_up(session_id, CATCH_UP_SECONDS)
     done = await ports.changes.forgetter.session(session.scope, session_id) if session_id else None
     if done is None:
         raise NotDone(phrase(session, "forget_session_none", id=shown(which or session_id)))
@@ -241,7 +240,7 @@ async def _still_saying(
     at = ports.memory.now().timestamp()
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
     sources = {stored.entry.turn for stored in memories}
-    told = await ports.storage.episodes.told(scope.key, [hit.turn for hit in said])
+    told = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in said])
     found: list[Hit] = []
     for hit in said:
         sides = told.sides(hit.turn, past=True) or ("", "")

@@ -128,7 +128,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
             "sessions": sum(state.told for state in health.states),
         },
         "mqtt": _mqtt(ports, health, _age(ports, queue.outbox_at) if queue.outbox else 0),
-        "unreadable": {"rows": queue.unreadable, "index": sum(state.replaced for state in health.states)},
+        "unreadable": {"rows": queue.quarantined, "index": sum(state.replaced for state in health.states)},
         "sessions": await memory.session_counts(),
         "processes": [
             {"slot": slot, "pid": state.pid, "since": _at(ports, state.since), "model": state.model}

@@ -10,7 +10,7 @@ from extractor import statements
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import Session
-from gateway_memory.store.journal.episodes import Episodes, Told
+from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
@@ -60,12 +60,12 @@ async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], quer
     passages = [hit for hit in hits if hit.kind == "episode"]
     if not passages:
         return []
-    quotable = await episodes.told(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
+    quotable = await episodes.quotable(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
     exchanges = (_exchange(quotable, hit, past=asks_what_was(query)) for hit in passages)
     return [exchange for exchange in exchanges if exchange]
 
 
-def _exchange(quotable: Told, hit: Hit, *, past: bool) -> Exchange | None:
+def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
     sides = quotable.sides(hit.turn, past=past)
     side = 0 if hit.id.startswith(f"e{hit.turn}{SPEAKERS[0][0]}") else 1
     if sides is None or not sides[side]:
@@ -105,7 +105,7 @@ def _whole(exchange: Exchange) -> str:
     )
 
 
-def quotable_hit(quotable: Told, turn: int) -> Hit | None:
+def quotable_hit(quotable: Quotable, turn: int) -> Hit | None:
     """Return the quotable text of a turn, as a hit; None if there is none."""
     sides = quotable.sides(turn, past=True)
     if sides is None:

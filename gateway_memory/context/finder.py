@@ -242,7 +242,7 @@ class Finder:
             return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
         turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
-        quotable = await storage.episodes.told(scope.key, turns)
+        quotable = await storage.episodes.quotable(scope.key, turns)
         turns_around = {turn: hit for turn in turns if (hit := quotable_hit(quotable, turn))}
         if row.entry.kind == "episode":
             return Found(turns_around.values() if row.entry.turn in turns_around else (), late=not synced)

@@ -206,7 +206,7 @@ class OpeningBuilder:
         sides: dict[int, str] = {}
         if session.recalls_episodes:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
-            quotable = await self._storage.episodes.told(scope, [passage.turn for passage in passages])
+            quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages])
             sides = own_words_of(quotable)
         about = profile(memories, passages, sides, self._runtime.day_of, today)
         if session.scope.key == OWNER_KEY:
@@ -238,7 +238,7 @@ class OpeningBuilder:
             return None
         scope = session.scope.key
         first = await self._storage.episodes.latest(scope, session.session_id, BEGINNING)
-        quotable = await self._storage.episodes.told(scope, [episode.turn for episode in first])
+        quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in first])
         talk = last_talk(first, quotable, self._runtime.day_of)
         text = await compute(permitted_text, talk.said if talk else "", by_owner=scope == OWNER_KEY)
         return replace(talk, said=text) if talk and text else None

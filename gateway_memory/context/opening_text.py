@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
 from gateway_memory.edge.phrases import language_of, say
-from gateway_memory.store.journal.episodes import Episode, Told
+from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line
 from gateway_memory.store.withheld import SENTENCE_END
 from recall import FENCE_END, FENCE_START, Hit, count_tokens, quoted, render_block
@@ -466,7 +466,7 @@ def profile(
     return known + [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in rest]
 
 
-def own_words_of(quotable: Told) -> dict[int, str]:
+def own_words_of(quotable: Quotable) -> dict[int, str]:
     """Return the user's quotable words, by turn. Of what was imported, only memories count."""
     sides = {
         turn: quotable.sides(turn, past=False) for turn, episode in quotable.episodes.items() if not episode.unread
@@ -474,7 +474,7 @@ def own_words_of(quotable: Told) -> dict[int, str]:
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 
-def last_talk(first: Sequence[Episode], quotable: Told, day_of: Callable[[float], str]) -> LastTalk | None:
+def last_talk(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[float], str]) -> LastTalk | None:
     """Return the last session by its first words that say something, else by its first ones.
 
     first: its first exchanges. quotable: their quotable text.

@@ -195,7 +195,7 @@ class SessionStarter:
 
         The write itself is then durable on this host, and what is known here must do.
         """
-        if self._storage.signals is None:
+        if self._storage.wait_notified is None:
             return await self._storage.sessions.find(session_id)
         try:
             async with asyncio.timeout(_KNOWN_SECONDS):

@@ -125,6 +125,6 @@ def _register(
     try:
         with JournalInPlace.open(workspace) as journal:
             register(journal, session_id, time.time(), lives=True, joined=joined)
-            journal.show(session_id, held, anew=anew)
+            journal.add_injected(session_id, held, anew=anew)
     except (StoreError, OSError) as error:
         hook.problem = error

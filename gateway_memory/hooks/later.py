@@ -30,7 +30,7 @@ def before_compaction(
     until: when the hook has to be done, by the monotonic clock.
     """
     with _session(workspace, session_id, given, config, until) as (journal, pending):
-        journal.show(session_id, (), anew=True)  # what it was told may be gone
+        journal.add_injected(session_id, (), anew=True)  # what it was told may be gone
         seen = [*journal.seen_in(session_id), *pending]
         left = journal.has_left_anything(session_id)
     nothing = _transcript(given) is not None and not worth_saving(seen) and not left

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_memory.errors import place_of
 from gateway_memory.hooks.hook import InterruptedHook
 from gateway_memory.hooks.places import workspace_of
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_file, private_folder
+from gateway_memory.runtime.ground import private_file
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 
 if TYPE_CHECKING:
     from gateway_memory.hooks.hook import Hook

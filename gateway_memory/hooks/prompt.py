@@ -16,7 +16,7 @@ from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.state import hook_key, settings_of, zone_of
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.shown import look_up_shown
+from gateway_memory.store.journal.injected import open_injected
 
 if TYPE_CHECKING:
     from gateway_memory.hooks.words import Line
@@ -61,7 +61,7 @@ def relevant(
         return ""
     settings = settings_of(workspace, config)
     wanted, zone = settings["autoRecall"], zone_of(settings)
-    with look_up_shown(workspace, session_id) as shown:
+    with open_injected(workspace, session_id) as shown:
         if not shown.recalls(hook_key(session_id), configured=wanted["enabled"]):
             return ""
         found: Sequence[_Told | Line] | None = _by_gateway(workspace, message, wanted, until, joined)

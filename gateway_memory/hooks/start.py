@@ -33,7 +33,7 @@ from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
-from gateway_memory.store.journal.episodes import Episode, Told
+from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE
@@ -93,7 +93,7 @@ class _Journal:
     lines: Mapping[str, Known] = field(default_factory=dict)
     sides: Mapping[int, str] = field(default_factory=dict)
     first: Sequence[Episode] = ()
-    told: Told | None = None
+    told: Quotable | None = None
     outdated: Collection[str] = ()
 
 
@@ -107,7 +107,7 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
         if (workspace / "journal.sqlite").exists():
             with JournalInPlace.open(workspace) as journal:
                 first = journal.latest(session_id, BEGINNING)
-                told = journal.told([*(passage.turn for passage in passages), *(episode.turn for episode in first)])
+                told = journal.quotable([*(passage.turn for passage in passages), *(episode.turn for episode in first)])
                 return _Journal(
                     last=last and journal.withheld().record(last),
                     lines={

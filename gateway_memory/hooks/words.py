@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from gateway_memory.runtime.ground import day_of, noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse
-from recall import RecallError, peek
+from recall import Line, RecallError, peek
 
 __all__ = ["Line", "best", "lines_of"]
 
@@ -27,22 +27,6 @@ _WORD: Final = re.compile(r"[^\W_]+")  # a class of ranges beyond these takes 20
 _WIDE_FROM: Final = "\u2e80"
 _LONGEST_WORD: Final = 40
 _TERMS: Final = 40
-
-
-class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
-    """A memory. at: epoch seconds. traits: see `recall.related`; 0, and category "", if they are unknown.
-
-    score: from 0 to 1, the share of the query's weight that it contains.
-    """
-
-    id: str
-    text: str
-    type: str
-    file: str
-    at: float
-    traits: int = 0
-    category: str = ""
-    score: float = 0.0
 
 
 def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> list[Line]:
@@ -74,7 +58,7 @@ def lines_of(workspace: Path, zone: tzinfo | None, now: float, scope: Scope = OW
     """
     if _index_follows(workspace, scope):
         with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
-            return [Line(*row) for row in index.lines(scope.key, day_of(now, zone))]
+            return index.lines(scope.key, day_of(now, zone))
     return list(_lines_of_files(workspace, zone, scope))
 
 

@@ -1,15 +1,52 @@
-"""What all packages stand on: loggers, local times, the circuit breaker, and the check of a server's address.
+"""What all packages stand on: loggers, local times, the circuit breaker, access to servers, a database's calls.
 
 Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
 nothing of ours, and at first next to nothing at all.
 """
 
 import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Final
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "day_of", "get_logger", "is_base_url", "local_now", "local_time", "noon_of"]
+__all__ = [
+    "CATCH_UP_SECONDS",
+    "EVERY",
+    "SERVER_BACKOFF_SECONDS",
+    "Breaker",
+    "Database",
+    "Result",
+    "api_key",
+    "bounded_client",
+    "day_of",
+    "get_logger",
+    "is_base_url",
+    "lazy",
+    "local_now",
+    "local_time",
+    "noon_of",
+    "private_file",
+]
+
+CATCH_UP_SECONDS: Final = 2.0
+"""How long a call waits for what other work has still to do, before it goes on without."""
+SERVER_BACKOFF_SECONDS: Final = 1.0
+"""How long a database server that did not answer is left alone."""
+EVERY: Final = "*"
+"""Named in the place of scopes by work that concerns all of them, such as a worker's. Row-level security knows it."""
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that this user alone can read, unless it is there. Raises OSError.
+
+    A library then opens it by its name. SQLite gives its write-ahead log the mode of the database.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
@@ -117,3 +154,85 @@ def is_base_url(url: str) -> bool:
         return False
     named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
     return named and url.isprintable() and not any(character.isspace() for character in url)
+
+
+def api_key(provider: str, base_url: str, variable: str) -> str:
+    """Return the key in an environment variable, or "".
+
+    provider: "openai" or "anthropic", whose usual variable is read if none is named. Its key goes to the provider's own
+    address alone.
+    """
+    if not variable and base_url:
+        host = urlsplit(base_url).hostname or ""
+        if host != f"{provider}.com" and not host.endswith(f".{provider}.com"):
+            return ""
+    return os.environ.get(variable or f"{provider.upper()}_API_KEY", "").strip()
+
+
+def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large: Callable[[], Exception]) -> Any:
+    """Return an HTTP client for an SDK (the module `openai` or `anthropic`), which closes it.
+
+    It asks for answers that are not compressed, since some kilobytes may unpack to gigabytes, and refuses others and
+    those of more than `most_bytes`. It follows no redirect, which would carry the key and the texts to an address that
+    nobody configured. It raises `too_large()`, which some versions of the SDKs make the cause of an error of theirs.
+    """
+
+    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
+        async def send(self, request: Any, **options: Any) -> Any:
+            request.headers["Accept-Encoding"] = "identity"
+            response = await super().send(request, **{**options, "stream": True})
+            body = bytearray()
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+                    raise too_large()
+                async for part in response.aiter_raw():
+                    body += part
+                    if len(body) > most_bytes:
+                        raise too_large()
+            finally:
+                await response.aclose()
+            return type(response)(
+                response.status_code, headers=response.headers, content=bytes(body), request=response.request
+            )
+
+    return Bounded(follow_redirects=False, timeout=timeout_seconds)
+
+
+class Result(Protocol):
+    """The result of a statement. rowcount: the number of changed rows."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection to SQLite or PostgreSQL, in a transaction. Values are question marks."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
+        """Run one statement."""
+
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Any:
+        """Run one statement for each sequence of values."""
+
+
+def lazy(package: str, names: Sequence[str], homes: Mapping[str, str], *, rest: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package, which imports each public name when it is first used.
+
+    names: the public ones. homes: names with spaces between, by the module that has them; `rest` has the others.
+    """
+    home_of = {name: home for home, listed in homes.items() for name in listed.split()}
+
+    def load(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{home_of.get(name, rest)}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load

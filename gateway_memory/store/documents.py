@@ -1,29 +1,39 @@
-"""The names of a scope's documents, the result of an edit, its patch, and how two edits merge. Pure functions."""
+"""The documents of scopes: their names, what an edit makes of one, its patch, how two edits merge, and their store."""
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
-from pathlib import PurePosixPath
-from typing import Any, Final
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway_memory.store import markdown
 
+if TYPE_CHECKING:  # hooks need none of these
+    from gateway_memory.scope import Scope
+    from recall import Stamp
+
 __all__ = [
     "MEMORY_FILE",
+    "Change",
+    "Documents",
+    "Edits",
     "FileEdit",
     "Patch",
+    "Stamps",
     "day_file",
     "edited",
-    "edited_all",
     "is_day_file",
     "is_document",
     "is_writable",
     "merged",
     "patch_of",
     "taken_back",
+    "text_of",
 ]
 
 
@@ -138,9 +148,9 @@ def merged(base: str, theirs: str, mine: str) -> Merged:
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a text with their ends. Only a line feed ends a line, as in the documents."""
-    found = [f"{line}\n" for line in text.split("\n")]
-    found[-1] = found[-1][:-1]
-    return found if found[-1] else found[:-1]
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
 
 
 def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
@@ -174,6 +184,9 @@ MEMORY_FILE: Final = "MEMORY.md"
 _NOTE: Final = re.compile(r"memory/(?!\.)[^/\\\x00-\x1f\x7f]+\.md")
 _LONGEST_NAME: Final = 255
 """In bytes: what file systems take."""
+Change: TypeAlias = Callable[[str, bytes | None], bytes | None]
+Stamps = dict[str, tuple[int, int]]
+"""The modification time (ns since the epoch) and the size (bytes) of each document of a scope, by name."""
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
 
 
@@ -214,32 +227,117 @@ def is_writable(file: str) -> bool:
     return file == MEMORY_FILE or is_day_file(file)
 
 
-def edited(content: bytes | None, change: FileEdit, *, title: str) -> tuple[bytes | None, Patch]:
+def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch]:
     """Return the content of a document after an edit, or None to delete it, and the patch that reverts the edit.
 
     content: None if the document does not exist.
-    title: the heading for an empty document.
     """
     before = (content or b"").decode("utf-8", "surrogateescape")
     after = taken_back(before, change.restore) if change.restore else None
     if after is None:
+        title = "Memory" if change.file == MEMORY_FILE else PurePosixPath(change.file).stem
         after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
     patch = patch_of(change.file, before, after, made=content is None)
-    gone = after == "" and ((change.restore is not None and change.restore.made) or content is None)
-    return None if gone else after.encode("utf-8", "surrogateescape"), patch
+    removed = after == "" and ((change.restore is not None and change.restore.made) or content is None)
+    return None if removed else after.encode("utf-8", "surrogateescape"), patch
 
 
-def edited_all(
-    contents: Mapping[str, bytes | None], edits: Sequence[FileEdit]
-) -> tuple[dict[str, bytes | None], tuple[Patch, ...]]:
-    """Apply edits in order, and return the documents after them, and the patch that reverts each edit.
+class Edits:
+    """Edits of documents, in order. patches: what reverts each of them, by its place among them."""
 
-    contents: of each document that is edited, None if it does not exist.
+    def __init__(self, edits: Sequence[FileEdit]) -> None:
+        self.edits = edits
+        self.patches: dict[int, Patch] = {}
+        self._missing: set[str] = set()
+
+    def apply(self, file: str, content: bytes | None) -> bytes | None:
+        """Return the content of a document after its edits. It may be called again, for newer content."""
+        if content is None:
+            self._missing.add(file)
+        made = file in self._missing
+        for place, each in enumerate(self.edits):
+            if each.file == file:
+                content, patch = edited(content, each)
+                self.patches[place] = replace(patch, made=made)
+                made = False
+        return content
+
+
+def text_of(content: bytes, saved: int) -> "tuple[str, Stamp]":
+    """Return the text and stamp of a document. saved: its modification time, in ns since the epoch."""
+    from recall import Stamp  # hooks need none
+
+    digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+    return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
+
+
+class Documents(ABC):
+    """The Markdown documents of all scopes: "MEMORY.md", "memory/2026-11-21.md", and other notes below "memory/".
+
+    They are in files (`store.disk`), in memory or in PostgreSQL. Every call may raise StoreError. It has then changed
+    nothing.
+
+    folder: in which people and tools edit the documents as files, or None if there is no such folder.
     """
-    after = dict(contents)
-    patches = []
-    for change in edits:
-        title = "Memory" if change.file == MEMORY_FILE else PurePosixPath(change.file).stem
-        after[change.file], patch = edited(after[change.file], change, title=title)
-        patches.append(patch)
-    return after, tuple(patches)
+
+    folder: Path | None = None
+
+    @abstractmethod
+    def writing(self, scope: "Scope") -> AbstractAsyncContextManager[None]:
+        """Return a context that holds the write lock of a scope, within this process and among processes.
+
+        Raises:
+            StoreError: another process has held the lock for more than half a minute.
+        """
+
+    @abstractmethod
+    async def scan(self, scope: "Scope") -> Stamps:
+        """Return the current stamps of a scope's documents."""
+
+    @abstractmethod
+    async def read(self, scope: "Scope", name: str) -> "tuple[str, Stamp] | None":
+        """Return the text and stamp of a document, or None. Undecodable bytes are surrogate escapes."""
+
+    async def edit(self, scope: "Scope", edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+        """Apply edits in order, and return the inverse patch of each. Call it only within `writing`.
+
+        Each document is written once, atomically.
+        """
+        work = Edits(edits)
+        await self._rewrite(scope, list(dict.fromkeys(each.file for each in edits)), work.apply)
+        return tuple(work.patches[place] for place in range(len(edits)))
+
+    async def create(self, scope: "Scope", name: str, text: str) -> None:
+        """Write a new document. Call it only within `writing`, and only if no document has this name."""
+        content = text.encode("utf-8", "replace")
+        await self._rewrite(scope, [name], lambda *_: content)
+
+    async def save(self, scope: "Scope", name: str, text: str, *, was: str) -> bool:
+        """Put a person's text in the place of a document that still reads `was`. Call it only within `writing`.
+
+        was: the text from which the person began, "" for no document. Return whether it was so; else nothing changes.
+        """
+        before, after = (each.encode("utf-8", "surrogateescape") for each in (was, text))
+        same = False
+
+        def change(_: str, content: bytes | None) -> bytes | None:
+            nonlocal same
+            same = (content or b"") == before
+            return after if same else content
+
+        await self._rewrite(scope, [name], change)
+        return same
+
+    @abstractmethod
+    async def _rewrite(self, scope: "Scope", names: Sequence[str], change: Change) -> None:
+        """Replace documents by what `change` makes of their names and contents; None stands for no document.
+
+        It may be called again for a document that others save meanwhile. An equal content is not written.
+        """
+
+    @abstractmethod
+    async def folders(self) -> list[str]:
+        """Return the existing folders of people and rooms: "people/…" and "rooms/…", sorted."""
+
+    async def sweep(self) -> None:  # noqa: B027 - only files can be left behind
+        """Clean up files that dead processes have left."""

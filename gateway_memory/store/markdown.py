@@ -50,14 +50,14 @@ def is_annotation(text: str) -> bool:
 
 def split_annotations(line: str) -> tuple[str, list[str]]:
     """Return a line without the annotations at its end, and these, in order."""
-    found: list[str] = []
+    annotations: list[str] = []
     while (text := line.rstrip()).endswith("-->") and (start := text.rfind("<!--")) >= 0:
         annotation = text[start + 4 : -3].strip()
         if not is_annotation(annotation):
             break
-        found.insert(0, annotation)
+        annotations.insert(0, annotation)
         line = text[:start]
-    return line, found
+    return line, annotations
 
 
 def noted(annotations: Sequence[str]) -> Mapping[str, str]:
@@ -202,11 +202,11 @@ def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (),
     """
     lines = text.split("\n")
     blocks = [block for block in parse(text, file=file) if block.kind == "item"]
-    standing = {block.id for block in blocks}
-    gone = set(remove)
+    known = {block.id for block in blocks}
+    removed = set(remove)
     end = "\r" if lines[0].endswith("\r") else ""
-    additions = [render_item(addition) + end for addition in add if addition.id not in standing]
-    dropped = {number for block in blocks if block.id in gone for number in range(block.first, block.last + 1)}
+    additions = [render_item(addition) + end for addition in add if addition.id not in known]
+    dropped = {number for block in blocks if block.id in removed for number in range(block.first, block.last + 1)}
     anchor = max((block.last for block in blocks if block.marked), default=None)
     result: list[str] = []
     for number, line in enumerate(lines):

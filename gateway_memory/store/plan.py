@@ -73,7 +73,7 @@ class Plan:
     failed: bool = False
     """Whether the model gave no answer. The turns then wait for `retry`, or to be read again, if they are imported."""
     imported: bool = False
-    """Whether its turns are episodes that another program recorded. What they tell is no news."""
+    """Whether its turns are episodes that another program recorded. Their memories are not announced."""
     restores: tuple[Patch, ...] = ()
     """Earlier edits to revert exactly, if nobody has edited the files since."""
     reviews: tuple[Review, ...] = ()

@@ -1,16 +1,17 @@
-"""sessions.jsonl: one record a session, the newest last. Pure functions over the file's content."""
+"""sessions.jsonl: one record a session, the newest last. Pure functions over the file's content, and its protocol."""
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 __all__ = [
     "DAMAGED_FILE",
     "SESSIONS_FILE",
+    "RecordFile",
     "SessionRecord",
     "last_of",
     "last_record",
@@ -59,6 +60,25 @@ class SessionRecord:
     def to_line(self) -> bytes:
         """Return the line, including its line end."""
         return line_of(self.fields())
+
+
+class RecordFile(Protocol):
+    """The records of one scope as lines. Calls may raise OSError."""
+
+    def read(self, start: int = 0) -> bytes | None:
+        """Return the content from byte `start` on, or None if there is no file."""
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, or None."""
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines, atomically."""
+
+    def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
+        """Replace the content with the result of `change`. The same content leaves it unchanged."""
+
+    def put_aside(self, lines: bytes) -> None:
+        """Store lines that are not valid records in a separate place."""
 
 
 def new_record_id(now: datetime) -> str:

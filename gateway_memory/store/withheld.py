@@ -63,7 +63,7 @@ class Forgotten:
 
     text: str
     at: float
-    stands: str = ""
+    replacement: str = ""
 
 
 class Withheld:
@@ -80,7 +80,7 @@ class Withheld:
         self._having: defaultdict[str, list[int]] = defaultdict(list)
         for each in forgotten:
             terms = terms_of(each.text)
-            own = terms - terms_of(each.stands)
+            own = terms - terms_of(each.replacement)
             if own:
                 for term in terms:
                     self._having[term].append(len(self._terms))
@@ -136,9 +136,9 @@ class Withheld:
             deleted_at = datetime.fromtimestamp(self._talks[session_id], UTC).isoformat()
             kept = {name: row[name] for name in _NO_TEXTS if name in row}
             return {**kept, "topic": "", "summary": "", "deleted_at": row.get("deleted_at") or deleted_at}
-        told = {name: value for name, value in row.items() if name not in _NO_TEXTS}
-        words = self.words_of(*(text for value in told.values() for text in _texts(value)))
-        return {name: self._value(value, words) if name in told else value for name, value in row.items()}
+        texts = {name: value for name, value in row.items() if name not in _NO_TEXTS}
+        words = self.words_of(*(text for value in texts.values() for text in _texts(value)))
+        return {name: self._value(value, words) if name in texts else value for name, value in row.items()}
 
     def _value(self, value: object, words: frozenset[str]) -> object:
         if isinstance(value, str):
@@ -191,19 +191,19 @@ def terms_of(text: str) -> frozenset[str]:
 
     Each session's end looks through all records again, most of which are as they were.
     """
-    found: set[str] = set()
+    terms: set[str] = set()
     for match in _WORD.finditer(_plain(text).casefold()):
         for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):
             run = "".join(letters)
             if not wide:
-                found.update(_term(run))
+                terms.update(_term(run))
                 continue
             if _TASTE_CHINESE.search(run):
-                found.add(_TASTE)
+                terms.add(_TASTE)
                 run = _TASTE_CHINESE.sub(" ", run)
             for part in _EMPTY_CHINESE.sub(" ", run).split():
-                found.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
-    return frozenset(found)
+                terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
+    return frozenset(terms)
 
 
 def _plain(text: str) -> str:

@@ -33,7 +33,7 @@ _BORROWED_IMPORTANCE: Final = 0.5
 _BORROWED_REPLY_IMPORTANCE: Final = 0.0
 """Of texts to be translated, stories, parts to play, and the replies to messages that are nothing else."""
 _MOST_QUOTED: Final = 0.3
-"""The share of a passage that may stand in quotation marks."""
+"""The share of a passage that may be in quotation marks."""
 
 
 def is_episode_page(file: str) -> bool:
@@ -48,8 +48,8 @@ def page_of(turn: int) -> str:
 
 def turn_of(identity: str) -> int:
     """Return the turn that the id of an exchange or of a passage of it names, such as e12 or e12u0; 0 for other ids."""
-    found = _OF_TURN.fullmatch(identity)
-    return int(found[1]) if found else 0
+    match = _OF_TURN.fullmatch(identity)
+    return int(match[1]) if match else 0
 
 
 class EpisodeFollower:
@@ -140,18 +140,18 @@ class EpisodeFollower:
     async def _index(self, scope: str, pages: Sequence[int]) -> None:
         async with self._indexing:
             while pages:
-                found = await self._episodes.read(scope, pages)
+                read = await self._episodes.read(scope, pages)
                 files = [
                     FileEntries(
                         name=page_of(page * PAGE_TURNS),
                         stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
                         entries=await compute(_entries, episodes),
                     )
-                    for page, (token, episodes) in found.items()
+                    for page, (token, episodes) in read.items()
                 ]
                 await self._recaller.replace_files(scope, files)
                 # Another process may have stored more, or deleted it, between the two: what was written is then older.
-                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in found.items()})
+                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in read.items()})
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:
@@ -173,7 +173,7 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
 
 
 def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Return the passages of both sides with their importance. What is borrowed tells nothing of the user."""
+    """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
     passages = passages_of(user)
     own = _letters(own_words(user))
     most = 1 - _LEAST_IMPORTANCE

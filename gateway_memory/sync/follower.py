@@ -1,23 +1,22 @@
-"""Keep the index equal to the Markdown files, whoever writes, moves or deletes their lines."""
+"""Keep the index equal to the Markdown files, also where people or tools edit them."""
 
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from extractor import traits_of
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger, noon_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
+from gateway_memory.store.documents import MEMORY_FILE, Documents, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
-from gateway_memory.store.ports import Documents, Stamps
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import is_episode_page
 from notifier import Announcer, MemoryChange
@@ -33,14 +32,8 @@ _ANNOUNCED_AT_ONCE: Final = 64
 """The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
-    """Lines that were added or removed. A line with changed text counts as added. `source` wrote `file`."""
-
-    added: tuple[Stored, ...] = ()
-    removed: tuple[Stored, ...] = ()
-    file: str = ""
-    source: str = ""
+Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
+"""A line of the index that a person or a tool has added or removed. One with changed text counts as added."""
 
 
 class Edits:
@@ -51,23 +44,25 @@ class Edits:
         self._event_log = event_log
         self._announcer = announcer
 
-    async def found(self, scope: str, edited: Edited) -> None:
-        """Announce edits by hand. The index has them already, so a failure is only logged."""
+    async def announce(self, scope: str, edits: Sequence[Edit], file: str, source: str) -> None:
+        """Announce manual edits. The index has them already, so a failure is only logged.
+
+        source: the key of the session that has written `file`.
+        """
         now = self._runtime.timestamp()
         changes = [
             MemoryChange(
                 id=row.entry.id,
                 text=one_line(row.entry.text),
                 at=now,
-                action="removed" if gone else "added",
-                source=edited.source if row.file == edited.file else "",
+                action=action,
+                source=source if row.file == file else "",
                 by_hand=True,
             )
-            for gone, rows in ((True, edited.removed), (False, edited.added))
-            for row in rows[-_ANNOUNCED_AT_ONCE:]
+            for action, row in edits
         ]
         try:
-            events = await self._event_log.notice(scope, changes, now)
+            events = await self._event_log.add_edits(scope, changes, now)
         except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._runtime.on_error("edits", error)
@@ -137,13 +132,13 @@ class Follower:
         self._scopes.move_to_end(scope.key)
         return of
 
-    def _is_known(self, of: "_Scope", found: Stamps) -> bool:
+    def _is_known(self, of: "_Scope", current: Stamps) -> bool:
         """Return whether the files are unchanged since the last refresh, and none of them was young then."""
         return (
             of.seen is not None
             and self._generation == self._recaller.generation
             and not of.young
-            and _same(found, of.seen)
+            and _same(current, of.seen)
         )
 
     async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
@@ -153,8 +148,8 @@ class Follower:
 
     async def _refresh(self, scope: Scope, file: str = "", source: str = "") -> int:
         of = self._of(scope)
-        found = await self._documents.scan(scope)
-        if self._is_known(of, found):
+        current = await self._documents.scan(scope)
+        if self._is_known(of, current):
             return of.changes
         self._changes += 1
         of.changes = self._changes
@@ -166,11 +161,13 @@ class Follower:
                 each.seen = None
         young = of.young
         changed = [
-            file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
+            file
+            for file, state in current.items()
+            if file in young or file not in known or state != _state(known[file])
         ]
         found_edits = _Found()
         # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
-        for name in known.keys() - found.keys():
+        for name in known.keys() - current.keys():
             found_edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
@@ -178,9 +175,9 @@ class Follower:
             # Lines from before the first look are not edits.
             await self._load(scope, name, known, found_edits if looked else _Found())
         of.seen = known
-        edited = found_edits.by_hand(file, source)
-        if self._edits and (edited.added or edited.removed):
-            await self._edits.found(scope.key, edited)
+        edits = found_edits.by_hand()
+        if self._edits and edits:
+            await self._edits.announce(scope.key, edits, file, source)
         return of.changes
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Found") -> None:
@@ -271,7 +268,7 @@ def _is_same(entry: Entry, memory: MemoryRecord | None) -> bool:
 
 
 def is_announced(row: Stored) -> bool:
-    """Return whether sessions hear of a row: see `MemoryRecord.announced`."""
+    """Return whether a row is announced to sessions: see `MemoryRecord.announced`."""
     return row.entry.type != "S" and traits_of(row.entry.category).announced
 
 
@@ -301,16 +298,15 @@ class _Found:
     added: list[Stored] = field(default_factory=list)
     removed: list[Stored] = field(default_factory=list)
 
-    def by_hand(self, file: str, source: str) -> Edited:
+    def by_hand(self) -> "list[Edit]":
         """Return the edits to announce. A line that only moved, or only changed its id, is not an edit."""
         there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
-        gone = {row.entry.text for row in self.removed}
-        return Edited(
-            added=tuple(row for row in self.added if _is_news(row) and row.entry.text not in gone),
-            removed=tuple(row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there),
-            file=file,
-            source=source,
-        )
+        removed_texts = {row.entry.text for row in self.removed}
+        removed = [row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there]
+        added = [row for row in self.added if _is_news(row) and row.entry.text not in removed_texts]
+        edits: list[Edit] = [("removed", row) for row in removed[-_ANNOUNCED_AT_ONCE:]]
+        edits += [("added", row) for row in added[-_ANNOUNCED_AT_ONCE:]]
+        return edits
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:
@@ -322,5 +318,5 @@ def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
 
 
-def _same(found: Stamps, seen: dict[str, Stamp]) -> bool:
-    return found.keys() == seen.keys() and all(state == _state(seen[file]) for file, state in found.items())
+def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
+    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())

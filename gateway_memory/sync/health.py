@@ -1,4 +1,4 @@
-"""Keeps the health of a workspace in its journal, so that every process tells the same, whoever asks it."""
+"""Keeps the health of a workspace in its journal, so that every process reports the same."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,17 +23,17 @@ _KEPT_SECONDS: Final = 7 * 86_400.0
 class WorkspaceHealth:
     """The processes that have the workspace open, by their slots; what failed in the last seven days, newest first.
 
-    asked: the process that asks. A command in a shell is gone before it counts among the processes.
+    current: this process. A command in a shell is gone before it counts among the processes.
     """
 
     processes: dict[int, ProcessState]
     failures: list[Failure]
-    asked: ProcessState
+    current: ProcessState
 
     @property
     def states(self) -> list[ProcessState]:
-        """The processes that work on the memory: those that have it open, or else the one that asks."""
-        return list(self.processes.values()) or [self.asked]
+        """The processes that work on the memory: those that have it open, or else this one."""
+        return list(self.processes.values()) or [self.current]
 
 
 class HealthKeeper:
@@ -62,7 +62,7 @@ class HealthKeeper:
         """Note what failed last, and that this process is gone."""
         await self._note(None)
         if self._noted is not None:
-            with suppress(StoreError):  # its lease tells as much
+            with suppress(StoreError):  # its lease ends too
                 await self._store.leave()
 
     async def read(self) -> WorkspaceHealth:
@@ -72,12 +72,12 @@ class HealthKeeper:
             StoreError: the journal could not be read.
         """
         await self._note(None)
-        asked = self._state()
+        current = self._state()
         processes = await self._store.processes()
         if self._store.slot in processes:
-            processes[self._store.slot] = asked
+            processes[self._store.slot] = current
         failures = await self._store.failures(since=self._runtime.timestamp() - _KEPT_SECONDS)
-        return WorkspaceHealth(processes=processes, failures=failures, asked=asked)
+        return WorkspaceHealth(processes=processes, failures=failures, current=current)
 
     async def _note(self, state: ProcessState | None) -> bool:
         """Store a state and what has failed since the last note; return False where that must be tried again."""

@@ -38,7 +38,7 @@ __all__ = ["dsn_of", "open_ports", "open_storage", "open_store"]
 
 log = get_logger(__name__)
 
-_EMBEDDING_REST_SECONDS: Final = 30.0
+_EMBEDDING_BACKOFF_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
 _SHARED: Final = {"postgres": "gateway_memory.store.postgres.opening"}
@@ -108,7 +108,7 @@ async def open_store(
     """Open only the store.
 
     sends: events leave this process. history: the number of stored events of each origin.
-    refused: told once of each file of a scope's folder that is not read.
+    refused: called once for each file of a scope's folder that is not read.
     """
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
@@ -176,7 +176,7 @@ def _given(make: "Callable[[], TextEncoder]") -> "GivenEncoder":
 
 
 async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
-    breaker = Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
+    breaker = Breaker(open_seconds=_EMBEDDING_BACKOFF_SECONDS)
     given = None if runtime.encoder is None else partial(_given, runtime.encoder)
     recaller = Recaller(path, runtime.settings.auto_recall, encoder=given, breaker=breaker, zone=runtime.zone)
     try:

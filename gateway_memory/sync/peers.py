@@ -10,10 +10,10 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.ports import Signals
+from gateway_memory.store.journal.sql import WaitNotified
 from notifier import Event
 
-__all__ = ["Neighbours", "check_watching", "watch"]
+__all__ = ["Peers", "check_watching", "watch"]
 
 log = get_logger(__name__)
 
@@ -56,7 +56,7 @@ _LOOK_SECONDS: Final = 5.0
 _AT_ONCE: Final = 500
 
 
-class Neighbours:
+class Peers:
     """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
 
     Those of this host are among them where another host has completed what this one had begun. It is a `Channel` too,
@@ -68,14 +68,14 @@ class Neighbours:
     wake: lets the turns of this host be looked for.
     """
 
-    name = "neighbours"
+    name = "peers"
     early = True
 
     def __init__(
         self,
         runtime: Runtime,
         event_log: EventLog,
-        signals: Signals,
+        wait_notified: WaitNotified,
         publish: Callable[[Event], None],
         wake: Callable[[], None],
         *,
@@ -83,7 +83,7 @@ class Neighbours:
     ) -> None:
         self._runtime = runtime
         self._event_log = event_log
-        self._signals = signals
+        self._wait_notified = wait_notified
         self._publish = publish
         self._wake = wake
         self._by_others = by_others
@@ -104,10 +104,10 @@ class Neighbours:
         self._upto = await self._event_log.completed()
 
     async def run(self) -> None:
-        """Look whenever another host signals, and every five seconds, until cancelled."""
+        """Look at each notification of another host, and every five seconds, until cancelled."""
         seen = True
         while True:
-            await self._signals.wait(_LOOK_SECONDS)
+            await self._wait_notified(_LOOK_SECONDS)
             try:
                 await self.look()
                 seen = True
@@ -115,8 +115,8 @@ class Neighbours:
                 if not seen:
                     continue
                 seen = False
-                log.warning("neighbours.not_seen", error=type(error).__name__)
-                self._runtime.on_error("neighbours", error)
+                log.warning("peers.not_seen", error=type(error).__name__)
+                self._runtime.on_error("peers", error)
 
     async def look(self) -> None:
         """Publish what is new. Raises StoreError; what was not published is at the next look."""

@@ -127,6 +127,6 @@ class Backlog:
 
     async def _told(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
         """Return episodes with the text that was not forgotten since."""
-        told = await self._episodes.told(scope, [each.turn for each in part])
+        told = await self._episodes.quotable(scope, [each.turn for each in part])
         sides = [told.sides(each.turn, past=True) or ("", "") for each in part]
         return [replace(each, user=user, reply=reply) for each, (user, reply) in zip(part, sides, strict=True)]

@@ -15,10 +15,9 @@ from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import private_folder
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit, is_document, merged, patch_of
+from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_document, merged, patch_of
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.ports import Documents
 from gateway_memory.sync.opening import open_ports
 
 __all__ = ["STATE_FILE", "Checkout", "Committed", "Outcome", "Saved", "check_document", "open_for", "save_by_hand"]

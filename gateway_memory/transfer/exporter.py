@@ -81,7 +81,7 @@ class Exporter:
         after = 0
         while episodes := await self._storage.episodes.all_of(scope, after, _EPISODES_AT_ONCE):
             after = episodes[-1].turn
-            told = await self._storage.episodes.told(scope, [episode.turn for episode in episodes])
+            told = await self._storage.episodes.quotable(scope, [episode.turn for episode in episodes])
             for episode in episodes:
                 sides = told.sides(episode.turn, past=True)
                 if sides:

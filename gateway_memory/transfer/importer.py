@@ -30,7 +30,7 @@ from gateway_memory.transfer.items import (
     SummaryItem,
 )
 
-__all__ = ["ImportReport", "Importer", "Standing"]
+__all__ = ["ImportReport", "Importer", "SchemaState"]
 
 
 # The result of an import.
@@ -52,7 +52,7 @@ class ImportReport:
 # What exists in a scope while an import adds to it.
 
 
-class Standing:
+class SchemaState:
     """The ids and texts that exist or were just imported. Two lines of one export may have equal texts.
 
     Texts are the same as merging has it: case, punctuation and width make no difference.
@@ -123,7 +123,7 @@ _ALL: Final = 1 << 40
 class _Here:
     """What a scope has: the lines that stand, the ids that are gone from it, and the words that were forgotten."""
 
-    standing: Standing
+    standing: SchemaState
     gone: set[str]
     hidden: Withheld
 
@@ -157,7 +157,7 @@ class Importer:
         """
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
-        standing: dict[Scope, Standing] = {}
+        standing: dict[Scope, SchemaState] = {}
         others: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
             ReviewItem: self._reviews,
             EpisodeItem: self._episodes,
@@ -168,7 +168,7 @@ class Importer:
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose), [])
             if kind is MemoryItem:
-                known = standing.get(whose) or standing.setdefault(whose, Standing())
+                known = standing.get(whose) or standing.setdefault(whose, SchemaState())
                 await self._memories(whose, part, known, report, dry_run=dry_run)
             else:
                 await others[kind](whose, part, report, dry_run=dry_run)
@@ -246,7 +246,7 @@ class Importer:
         self,
         scope: Scope,
         items: Sequence[MemoryItem],
-        standing: Standing,
+        standing: SchemaState,
         report: ImportReport,
         *,
         dry_run: bool,

@@ -14,7 +14,7 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session, SessionRegistry
@@ -87,7 +87,7 @@ class Joining:
         await self._index(source, target, await links.move_turns(source.key, target.key))
         async with self._storage.documents.writing(source):
             records = await self._storage.records.originals(source)
-        await links.hold(source.key, "record", {record.session_id: "" for record in records})
+        await links.add_items(source.key, "record", {record.session_id: "" for record in records})
         await self._move_records(source, target, {record.session_id for record in records})
 
     async def bring_back(self, source: Scope, target: Scope, *, since: float) -> None:
@@ -98,7 +98,7 @@ class Joining:
         links = self._storage.links
         await links.share_forgotten(source.key, target.key, since=since)
         hidden = await self._storage.ledger.withheld(source.key)
-        held = {identity: _decoded(body) for identity, body in (await links.held(target.key, "memory")).items()}
+        held = {identity: _decoded(body) for identity, body in (await links.items(target.key, "memory")).items()}
         back, leaving = await self._returned(source, held)
         async with self._storage.documents.writing(target):
             there = {row.entry.id for row in await self._items(target)}
@@ -106,8 +106,8 @@ class Joining:
         async with self._storage.documents.writing(source):
             there = {row.entry.id for row in await self._items(source)}
             await self._execute(source, target, "unlinked", retired=[item for item in leaving if item.id in there])
-        await self._move_records(source, target, set(await links.held(target.key, "record")))
-        await self._index(source, target, await links.part(target.key, source.key))
+        await self._move_records(source, target, set(await links.items(target.key, "record")))
+        await self._index(source, target, await links.unlink(target.key, source.key))
         async with self._storage.documents.writing(source):
             await self._changes.forgetter.keep_hidden(source, hidden)
             await self._executor.withhold(source)
@@ -132,7 +132,7 @@ class Joining:
             new = [each for each in records if each.id not in ids and same_text(each.text) not in texts]
             added = {each.id for each in new}
             held = {each.id: _encoded(each, shared=each.id not in added) for each in records}
-            await links.hold(source.key, "memory", held)
+            await links.add_items(source.key, "memory", held)
             room = await self._merger.room(target)
             await self._execute(target, source, "linked", added=self._placed(new, room))
         async with self._storage.documents.writing(source):
@@ -242,8 +242,6 @@ def _decoded(body: str) -> tuple[MemoryRecord, bool]:
     return MemoryRecord.from_json(raw["record"]), bool(raw["shared"])
 
 
-_CATCH_UP_SECONDS: Final = 2.0
-
 NoLink = Literal["shared", "incognito", "owner"]
 """Why a session's identity can't be linked."""
 Joined = Literal["joined", "already", "own", "unknown", "limited"]
@@ -264,7 +262,7 @@ class SessionEnds:
         """End the open sessions of scopes, those of other processes too, where they start anew in the right scope."""
         for known in await self.sessions.open_in(sorted(scopes)):
             session = self.registry.of_id(known.session_id)
-            await self.processor.caught_up(known.session_id, _CATCH_UP_SECONDS)
+            await self.processor.caught_up(known.session_id, CATCH_UP_SECONDS)
             self.registry.close_idle(known.session_id)
             self.unsubscribe(known.session_id)
             if session:
@@ -301,7 +299,7 @@ class LinkBook:
         self._lately.update(links)
         root = root_of(links, scope.key)
         linked = below(links, root)
-        if linked and await self._links.is_left(linked):
+        if linked and await self._links.has_own(linked):
             async with self._working:
                 await self._complete(root)
         return Scope.parse(root) if linked else scope
@@ -348,7 +346,7 @@ class LinkBook:
         if source == target:
             return "already", _name(other)
         await self._ends.end({source, *below(known, source)}, "linked")
-        await self._links.join(source, target, now)
+        await self._links.link(source, target, now)
         await self._complete(target)
         log.info("links.joined")
         return "joined", _name(other)

@@ -14,8 +14,8 @@ from typing import Final
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
-from gateway_memory.store.journal.moving import FilesSide, Side
-from gateway_memory.store.moving import DONE, LEFT, PARTS, Row, Tally, as_moved, batches, tally
+from gateway_memory.store.journal.migration import FilesSide, Side
+from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
 from gateway_memory.sync.opening import dsn_of
 
 __all__ = ["Compared", "Moved", "Place", "copy", "move"]
@@ -107,7 +107,7 @@ def move(source: Place, target: Place, *, progress: Callable[[int], object] = la
 
 def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
     """Copy all parts to a target that is empty or holds an unfinished copy, and compare them. Raises as `move`."""
-    unknown = source.tables() - PARTS.keys() - LEFT
+    unknown = source.tables() - PARTS.keys() - NOT_MIGRATED
     if unknown:
         raise UsageError(f"{source.place} has tables of a newer version ({', '.join(sorted(unknown))}): upgrade first")
     identity = source.identity()
@@ -136,7 +136,7 @@ def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lamb
     source.changed = 0
     for part, names in columns.items():
         counting = _Nul(source.rows(part, names, None))
-        rows = as_moved(part, names, counting, without_nul=target.without_nul)
+        rows = as_migrated(part, names, counting, without_nul=target.without_nul)
         here, there = tally(part, names, rows), tally(part, names, target.rows(part, names, None))
         moved.compared.append(Compared(part=part, source=here, target=there))
         moved.nul += counting.number if target.without_nul else 0
@@ -150,7 +150,7 @@ def _copy(source: Side, target: Side, part: str, columns: Sequence[str], progres
     after = target.cursor(part)
     if after == DONE:
         return
-    moved = partial(as_moved, part, columns, without_nul=target.without_nul)
+    moved = partial(as_migrated, part, columns, without_nul=target.without_nul)
     rows = source.rows(part, columns, after)
     if not PARTS[part]:
         target.put(part, columns, moved(rows), DONE)

@@ -109,7 +109,7 @@ class Embedder:
         return vector
 
     def request(self, text: str) -> "asyncio.Future[Floats]":
-        """Return the future of a query's vector. Who asks for the same text shares it: do not cancel it.
+        """Return the future of a query's vector. Callers with the same text share it: do not cancel it.
 
         A vector that comes late is cached, and serves the next message.
         """

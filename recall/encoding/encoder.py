@@ -129,13 +129,13 @@ BUNDLED = Scale(0.0442, 0.3826)
 def scale_of(vectors: NDArray[Any]) -> Scale:
     """Return an encoder's scale from the unit vectors of `SAMPLES`, in the language that it distinguishes better."""
     half = len(SAMPLES) // 2
-    found = []
+    scales = []
     for part in (vectors[:half], vectors[half:]):
         near = np.asarray(part[0::2] @ part[1::2].T, np.float64)
         related = float(np.trace(near)) / len(near)
         unrelated = (float(near.sum()) - float(np.trace(near))) / (near.size - len(near))
-        found.append(Scale(round(unrelated, 4), round(related, 4)))
-    best = max(found, key=lambda scale: (scale.related - scale.unrelated) / max(1 - scale.unrelated, _LEAST_GAP))
+        scales.append(Scale(round(unrelated, 4), round(related, 4)))
+    best = max(scales, key=lambda scale: (scale.related - scale.unrelated) / max(1 - scale.unrelated, _LEAST_GAP))
     return best if best.related - best.unrelated >= _LEAST_GAP and best.related < 1 else BUNDLED
 
 

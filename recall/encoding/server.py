@@ -6,7 +6,6 @@ SDK's own retries are off, and the SDK is imported in the encoder's thread.
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_memory.runtime.ground import Breaker
+from gateway_memory.runtime.ground import Breaker, api_key, bounded_client
 from recall.encoding.encoder import SAMPLES, scale_of
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
@@ -56,7 +55,7 @@ class ServerEncoder:
         breaker: Breaker | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        key = _key(settings)
+        key = api_key("openai", settings.base_url, settings.api_key_env)
         if not key and not settings.base_url:
             raise EmbeddingError("no_key")
         import openai
@@ -68,13 +67,14 @@ class ServerEncoder:
         self._breaker = breaker
         self._clock = clock
         self._loop = asyncio.new_event_loop()
+        most = _ANSWER_BYTES + _VECTOR_BYTES * max(settings.batch_size, len(SAMPLES))
         # A local server needs no key, but the SDK requires one.
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=settings.base_url or None,
             max_retries=0,
             timeout=settings.timeout_seconds,
-            http_client=_bounded_client(openai, settings),
+            http_client=bounded_client(openai, settings.timeout_seconds, most, lambda: EmbeddingError("too_large")),
         )
         self.dimension = 0
         try:
@@ -101,7 +101,7 @@ class ServerEncoder:
         Raises:
             EmbeddingError: whatever fails.
         """
-        found = np.zeros((len(texts), self.dimension), np.float32)
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), self._settings.batch_size):
             if self._breaker is not None and not self._breaker.allows(self._clock()):
                 raise EmbeddingError("circuit_open")
@@ -117,8 +117,8 @@ class ServerEncoder:
                 self._breaker.succeeded()
             for place, row in enumerate(rows):
                 if row is not None:
-                    found[start + place] = row
-        return found
+                    vectors[start + place] = row
+        return vectors
 
     def _samples(self) -> NDArray[np.float32]:
         rows = self._batch(SAMPLES)
@@ -141,12 +141,12 @@ class ServerEncoder:
         return [_unit(row) for row in rows]
 
     async def _ask(self, texts: Sequence[str]) -> Any:
-        asked: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
+        request: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
         if self._settings.dimensions:
-            asked["dimensions"] = self._settings.dimensions
+            request["dimensions"] = self._settings.dimensions
         try:
             async with asyncio.timeout(self._settings.timeout_seconds):
-                return await self._client.embeddings.create(**asked)
+                return await self._client.embeddings.create(**request)
         except TimeoutError:
             raise EmbeddingError("timeout") from None
         except self._sdk.OpenAIError as error:
@@ -167,45 +167,6 @@ class ServerEncoder:
         if isinstance(error, self._sdk.APITimeoutError):
             return EmbeddingError("timeout")
         return EmbeddingError("connection" if isinstance(error, self._sdk.APIConnectionError) else "unreadable")
-
-
-def _bounded_client(sdk: Any, settings: EmbedderSettings) -> Any:
-    """Return the SDK's HTTP client, which reads an answer only as far as one of a batch may go, and not compressed.
-
-    Some kilobytes may unpack to gigabytes. It follows no redirect, which would carry the texts to an address that
-    nobody configured. It raises EmbeddingError("too_large"), which some versions of the SDK make the cause of an error
-    of theirs.
-    """
-    most = _ANSWER_BYTES + _VECTOR_BYTES * max(settings.batch_size, len(SAMPLES))
-
-    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
-        async def send(self, request: Any, **options: Any) -> Any:
-            request.headers["Accept-Encoding"] = "identity"
-            response = await super().send(request, **{**options, "stream": True})
-            body = bytearray()
-            try:
-                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-                    raise EmbeddingError("too_large")
-                async for part in response.aiter_raw():
-                    body += part
-                    if len(body) > most:
-                        raise EmbeddingError("too_large")
-            finally:
-                await response.aclose()
-            return type(response)(
-                response.status_code, headers=response.headers, content=bytes(body), request=response.request
-            )
-
-    return Bounded(follow_redirects=False, timeout=settings.timeout_seconds)
-
-
-def _key(settings: EmbedderSettings) -> str:
-    """Return the key in the variable that the settings name. OpenAI's usual one goes to OpenAI's address alone."""
-    if not settings.api_key_env and settings.base_url:
-        host = urlsplit(settings.base_url).hostname or ""
-        if host != "openai.com" and not host.endswith(".openai.com"):
-            return ""
-    return os.environ.get(settings.api_key_env or "OPENAI_API_KEY", "").strip()
 
 
 def _unit(row: NDArray[np.float64]) -> NDArray[np.float32] | None:

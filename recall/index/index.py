@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 from recall.encoding.encoder import BUNDLED, Scale, packed
 from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
-from recall.rows.port import HELD, STANDING_TERM, LargeScope, Rows, ScopeSize, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
+from recall.rows.sql import Rows
+from recall.rows.tables import POSTING, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
 from recall.text.dates import Span
 from recall.text.words import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
+
+if TYPE_CHECKING:
+    from recall.rows.postgres_large import LargeRows
 
 __all__ = ["Index", "Wanted", "sample"]
 
@@ -77,12 +82,12 @@ class _Sample(ScopeRows):
         sequences = self.sequences.values.tolist()
         self._follows = np.array([pair in pairs for pair in pairwise(sequences)], np.bool_)
 
-    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        one, two = super().beside()
+    def adjacent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        one, two = super().adjacent()
         return one & self._follows, two & self._follows[1:] & self._follows[:-1]
 
 
-def sample(large: LargeScope, wanted: Wanted, dimension: int) -> ScopeRows:
+def sample(large: "LargeRows", wanted: Wanted, dimension: int) -> ScopeRows:
     """Return the rows that may rank high for a search: by words, by meaning, by time, and their neighbours."""
     size = large.size
     vector_sum = np.frombuffer(size.vector_sum, "<f4")
@@ -98,7 +103,7 @@ def sample(large: LargeScope, wanted: Wanted, dimension: int) -> ScopeRows:
             named.update(large.nearest([-value for value in vector], _FARTHEST, None))
         for span in wanted.spans[:_SPANS]:
             named.update(large.dated(span.start, span.end + rank.LATEST_DATED_SECONDS, _IN_SPAN))
-        pairs = set(large.beside(near))
+        pairs = set(large.adjacent(near))
         loaded = large.rows(sorted(named.union(near, *pairs)))
     rows = _Sample(dimension, size, counts)
     if loaded:
@@ -108,22 +113,22 @@ def sample(large: LargeScope, wanted: Wanted, dimension: int) -> ScopeRows:
     return rows
 
 
-def _standing(large: LargeScope, wanted: Wanted) -> list[int]:
+def _standing(large: "LargeRows", wanted: Wanted) -> list[int]:
     """Return the newest standing preferences, where some may apply."""
     if not wanted.standing:
         return []
-    found = b"".join(part for _, part in large.holding([STANDING_TERM]))
-    newest: list[int] = np.sort(np.frombuffer(found, HELD)["sequence"])[-_NEWEST:].tolist()
+    found = b"".join(part for _, part in large.postings([STANDING_TERM]))
+    newest: list[int] = np.sort(np.frombuffer(found, POSTING)["sequence"])[-_NEWEST:].tolist()
     return newest
 
 
-def _by_words(large: LargeScope, wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
+def _by_words(large: "LargeRows", wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
     """Return the best rows by BM25 over the rarer terms, and how many rows hold each term."""
     counts = large.counts(list(wanted.weights))
-    found = large.holding(_rarest(counts))
+    found = large.postings(_rarest(counts))
     if not found:
         return [], counts
-    held = [np.frombuffer(part, HELD) for _, part in found]
+    held = [np.frombuffer(part, POSTING) for _, part in found]
     idf = rank.inverse_document_frequencies(np.array([counts[term] for term, _ in found]), size.rows)
     weights = idf * np.array([wanted.weights[term] for term, _ in found], np.float32)
     every = np.concatenate(held)

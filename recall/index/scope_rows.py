@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recall.encoding.encoder import as_bytes, packed_type, unpacked
 from recall.ranking import rank
 from recall.ranking.rank import Postings
-from recall.rows.port import LoadedRow, ScopeChanges
+from recall.rows.tables import LoadedRow, ScopeChanges
 from recall.text.topics import QUESTION
 
 __all__ = ["Growing", "Matrix", "ScopeRows"]
@@ -125,7 +125,7 @@ class RowConstants:
     """Scores and facts of rows that change only when the rows do; the functions of `rank` with their names say what."""
 
     length_norms: NDArray[np.float32]
-    beside: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    adjacent: tuple[NDArray[np.bool_], NDArray[np.bool_]]
     recency: NDArray[np.float32]
     standing: NDArray[np.float32]
     has_speakers: bool
@@ -285,9 +285,9 @@ class ScopeRows:
             counts += ends - starts
         return counts
 
-    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """See `rank.beside`."""
-        return rank.beside(self.sessions.values)
+    def adjacent(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """See `rank.adjacent`."""
+        return rank.adjacent(self.sessions.values)
 
     def constants(self) -> "RowConstants":
         """Return what does not depend on the query. At 100,000 rows it takes as long as all that does."""
@@ -297,7 +297,7 @@ class ScopeRows:
             lectures, assisted = rank.lectures(self.turns.values, replies, self.average_length())
             self._constants = RowConstants(
                 length_norms=rank.length_norms(lengths, self.average_length()),
-                beside=self.beside(),
+                adjacent=self.adjacent(),
                 recency=rank.recency(self.at.values, self.episodes.values),
                 standing=rank.standing(
                     lengths,

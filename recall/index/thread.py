@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Rows
+from recall.rows.sql import Rows
 from recall.threads import WRITE, PriorityThread
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -26,8 +26,8 @@ T = TypeVar("T")
 _DAMAGED = (RowsDamagedError, ValueError, TypeError, LookupError, OverflowError, MemoryError)
 # A job that finds another process writing tries again after so long, so that searches go between.
 _LOCK_RETRY_SECONDS = 0.05
-_LOCK_PATIENCE_SECONDS = 30.0
-_OPEN_PATIENCE_SECONDS = 5.0
+_LOCK_TIMEOUT_SECONDS = 30.0
+_OPEN_TIMEOUT_SECONDS = 5.0
 
 
 class IndexThread:
@@ -62,12 +62,12 @@ class IndexThread:
             return index, index.open()
 
         self._thread.start()
-        patience = time.monotonic() + _OPEN_PATIENCE_SECONDS
+        until = time.monotonic() + _OPEN_TIMEOUT_SECONDS
         while True:
             try:
                 self._index, made = await self._thread.submit(job, WRITE)
             except RecallError as error:
-                if not isinstance(error, RowsBusyError) or time.monotonic() > patience:
+                if not isinstance(error, RowsBusyError) or time.monotonic() > until:
                     await self._thread.close()
                     raise
             else:
@@ -87,16 +87,16 @@ class IndexThread:
         return self._index
 
     async def run(
-        self, job: "Callable[[Index], T]", priority: int = WRITE, *, patience_seconds: float = _LOCK_PATIENCE_SECONDS
+        self, job: "Callable[[Index], T]", priority: int = WRITE, *, timeout_seconds: float | None = None
     ) -> T:
         """Run a job in the thread. Damaged rows are replaced by none, and the job done again.
 
         While another process has the rows locked, the job is tried again; others go between.
 
         Raises:
-            RecallError: the index is not open, cannot be read or written, or was locked for `patience_seconds`.
+            RecallError: the index is not open, cannot be read or written, or was locked for so long (by default 30 s).
         """
-        until = time.monotonic() + patience_seconds
+        until = time.monotonic() + (_LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)
         while True:
             try:
                 return await self._thread.submit(partial(_guarded, job, self.opened()), priority)

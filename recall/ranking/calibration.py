@@ -1,8 +1,8 @@
 """Whether anything that was found is of use for a message, and how much each line is.
 
-Two logistic fits over labelled conversations. The one tells messages that a memory answers from those that none does:
-small talk, tasks, chats about something else. The other tells lines that answer from those that don't. docs/ranking.md
-says what they were fitted on, and how they do on families of conversations that were left out.
+Two logistic fits over labelled conversations. The one separates messages that a memory answers from those that none
+does: small talk, tasks, chats about something else. The other separates lines that answer from those that don't.
+docs/ranking.md says what they were fitted on, and how they do on families of conversations that were left out.
 """
 
 import math

@@ -17,7 +17,7 @@ from recall.text.dates import Span
 __all__ = [
     "Postings",
     "Segment",
-    "beside",
+    "adjacent",
     "bm25",
     "bm25_into",
     "common_share",
@@ -30,7 +30,7 @@ __all__ = [
     "newest_first",
     "scaled",
     "standing",
-    "with_neighbours",
+    "with_adjacent",
 ]
 
 
@@ -140,7 +140,7 @@ REPLY_WEIGHT = -0.25
 LENGTH_WEIGHT = 0.08
 RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
-# Who searches asks for what is about something, and less for what is new.
+# A search on request is about a subject, and less about what is new.
 ASKED_RECENCY_SHARE = 0.45
 DATE_WEIGHT = 1.0
 # What was said some days later may still be about that day.
@@ -270,7 +270,7 @@ def recency(at: NDArray[np.float64], episodes: NDArray[np.bool_]) -> Floats:
     return scores
 
 
-def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def adjacent(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rows, from the second on, are of the previous row's session; and from the third, of the one before.
 
     sessions: 0 for a row without a session.
@@ -281,9 +281,9 @@ def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.
     )
 
 
-def with_neighbours(words: Floats, beside: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Floats:
-    """Return lexical scores plus shares of those of the rows `beside`."""
-    one, two = beside
+def with_adjacent(words: Floats, adjacent: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Floats:
+    """Return lexical scores plus shares of those of the `adjacent` rows."""
+    one, two = adjacent
     spread = words.copy()
     spread[1:] += np.float32(BEFORE_SHARES[0]) * words[:-1] * one
     spread[:-1] += np.float32(AFTER_SHARE) * words[1:] * one

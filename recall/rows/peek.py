@@ -1,4 +1,4 @@
-"""Reads an index.sqlite as it stands, for a process that lives a moment. Light to import."""
+"""Reads an existing index.sqlite, for a process that lives a moment. Light to import."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from recall.rows.tables import STORED, TELLING, stored_of, translated
-from recall.types import Entry, RecallError
+from recall.types import Entry, Line, RecallError
 
 __all__ = ["Peek", "peek"]
 
@@ -26,8 +26,8 @@ class Peek:
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
     @translated()
-    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float, int, str]]:
-        """Return (id, text, type, file, at, traits, category) of a scope's memories that hold on a day.
+    def lines(self, scope: str, day: str) -> list[Line]:
+        """Return a scope's memories that hold on a day.
 
         Stage summaries and episodes are left out.
         """
@@ -36,7 +36,7 @@ class Peek:
             " join scope s on s.number = r.scope where s.key = ?"
             " and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
         )
-        return self._connection.execute(query, (scope, day)).fetchall()
+        return [Line(*row) for row in self._connection.execute(query, (scope, day))]
 
     @translated()
     def telling(self, scope: str, least: float, limit: int) -> list[Entry]:

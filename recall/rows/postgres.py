@@ -11,11 +11,23 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from recall.rows.port import EVERY, LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
+from gateway_memory.runtime.ground import EVERY
 from recall.rows.postgres_large import LargeRows, Made, pgvector_of
 from recall.rows.server import Server
-from recall.rows.sql import SqlRows, put_vector
-from recall.rows.tables import LOADED, STORED, joined, stored_of, translated
+from recall.rows.sql import Rows, put_vector
+from recall.rows.tables import (
+    LOADED,
+    STORED,
+    LoadedRow,
+    Opening,
+    ScopeChanges,
+    ScopeSize,
+    SearchTerms,
+    VectorSpace,
+    joined,
+    stored_of,
+    translating,
+)
 from recall.types import FileChange, FileEntries, Filter, Stored
 
 if TYPE_CHECKING:
@@ -27,7 +39,7 @@ __all__ = ["PostgresRows"]
 _RESIDENT_ROWS = 150_000
 # A scope of so many rows is searched in the database, where it has pgvector.
 _LARGE_ROWS = 100_000
-# What is searched there lies behind by so many rows at most, which a search reads one by one.
+# The lists and the graph lag by so many rows at most, which a search reads one by one.
 _BEHIND_ROWS = 500
 # Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
 _COUNTED = 10_000
@@ -45,8 +57,9 @@ _MAKER = (
 )
 
 
-class PostgresRows(SqlRows):
-    """The adapter of `Rows` for PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
+@translating
+class PostgresRows(Rows):
+    """`Rows` in PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
     searched in the database, if that has pgvector.
@@ -73,21 +86,18 @@ class PostgresRows(SqlRows):
         self._seen: dict[int, float] = {}
         self._name = uuid4().hex
 
-    @translated()
     def open(self) -> Opening:
         opening = super().open()
         self._pgvector = pgvector_of(self._server)
         return opening
 
-    @translated()
     def close(self) -> None:
         if self._building is not None:
             self._building.close()
             self._building = None
         super().close()
 
-    @translated()
-    def large(self, scope: str, loaded: int) -> LargeScope | None:
+    def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
@@ -130,7 +140,7 @@ class PostgresRows(SqlRows):
         if self._building is None:
             assert self._pgvector
             self._building = LargeScopes(*self._connect, self._pgvector)
-        self._building.ask(scope)
+        self._building.request(scope)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
@@ -188,11 +198,11 @@ class PostgresRows(SqlRows):
         if texts is None:
             return super().by_sequences(scope, sequences)
         self._texts.move_to_end(scope)
-        found = [texts[sequence] for sequence in sequences if sequence in texts]
+        stored = [texts[sequence] for sequence in sequences if sequence in texts]
         missing = [sequence for sequence in sequences if sequence not in texts]
         if missing and self.is_current():
-            found += super().by_sequences(scope, missing)
-        return found
+            stored += super().by_sequences(scope, missing)
+        return stored
 
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         if self.is_current() or scope not in self._texts:
@@ -201,7 +211,7 @@ class PostgresRows(SqlRows):
 
     def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
         change = super().replace(scope, files, prepared)
-        if len(self._ours) > _OURS_AT_MOST:  # nobody makes vectors here
+        if len(self._ours) > _OURS_AT_MOST:  # no encoder makes vectors here
             self._ours.clear()
         self._ours.update(stored.sequence for stored in change.added)
         return change
@@ -231,7 +241,6 @@ class PostgresRows(SqlRows):
         """Return how many entries a table or an index has, as the server estimates it."""
         return int(self._rows("select reltuples from pg_class where oid = to_regclass(?)", name)[0][0])
 
-    @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
         """Return rows that this host has inserted, or else those that others have left without vectors for a while.
 
@@ -239,20 +248,20 @@ class PostgresRows(SqlRows):
         """
         self._server.see(EVERY)
         while self._ours:
-            asked = nlargest(limit, self._ours)
+            newest = nlargest(limit, self._ours)
             query = (
                 f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
                 " where r.embedded in (0, ?) and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
             )
-            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, asked)]
-            self._ours.difference_update(set(asked) - {stored.sequence for stored in ours})
+            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, newest)]
+            self._ours.difference_update(set(newest) - {stored.sequence for stored in ours})
             if ours:
                 return ours
         now = time.monotonic()
         others = self._pending(0, max(limit, _PENDING_SEEN))
         self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
-        left = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
-        return left or (self._pending(self._slot.other, limit) if self._makes_all() else [])
+        abandoned = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
         """Return whether this host makes the vectors of rows that have only another encoder's, where there are some."""
@@ -261,7 +270,6 @@ class PostgresRows(SqlRows):
         key = self._slot.key("maker")
         return bool(self._rows(_MAKER, key, self._name, self._name, _LEFT_SECONDS))
 
-    @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
         with self._server.writing():

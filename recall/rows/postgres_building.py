@@ -15,10 +15,10 @@ import psycopg
 from gateway_memory.runtime.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
 from recall.ranking.rank import Segment
-from recall.rows.port import HELD, STANDING_TERM
 from recall.rows.postgres_large import text_of
-from recall.rows.server import PatientConnection
+from recall.rows.server import SEE, TimeoutConnection
 from recall.rows.sql import Slot, Spaces
+from recall.rows.tables import POSTING, STANDING_TERM
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]
@@ -30,11 +30,10 @@ _VECTORS_AT_ONCE = 2_000
 # Rows behind the last block are read one by one, so that blocks do not become many.
 _BLOCK_AT_LEAST = 500
 # A graph of millions of vectors takes long.
-_PATIENCE_SECONDS = 86_400.0
-_REST_SECONDS = 10.0
+_TIMEOUT_SECONDS = 86_400.0
+_BACKOFF_SECONDS = 10.0
 # Of a graph, by pgvector's half vectors.
 _LONGEST_VECTOR = 4_000
-_SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
 
 
 class _State(NamedTuple):
@@ -51,22 +50,22 @@ class _State(NamedTuple):
 
 
 class LargeScopes:
-    """A thread that works on the scopes that it is asked for. home: the schema of pgvector."""
+    """A thread that works on requested scopes. home: the schema of pgvector."""
 
     def __init__(self, dsn: str, arguments: dict[str, Any], home: str) -> None:
         self._dsn = dsn
         self._arguments = arguments
         self._home = home
-        self._asked: SimpleQueue[str | None] = SimpleQueue()
+        self._requests: SimpleQueue[str | None] = SimpleQueue()
         self._waiting: set[str] = set()
         self._closing = Event()
         self._thread: Thread | None = None
 
-    def ask(self, scope: str) -> None:
+    def request(self, scope: str) -> None:
         """Let a scope be brought up to date soon. It returns at once."""
         if scope not in self._waiting:
             self._waiting.add(scope)
-            self._asked.put(scope)
+            self._requests.put(scope)
         if self._thread is None:
             self._thread = Thread(target=self._run, name="recall-large", daemon=True)
             self._thread.start()
@@ -74,19 +73,19 @@ class LargeScopes:
     def close(self) -> None:
         """Begin no further part. One that runs is left behind."""
         self._closing.set()
-        self._asked.put(None)
+        self._requests.put(None)
 
     def _run(self) -> None:
-        while (scope := self._asked.get()) is not None:
+        while (scope := self._requests.get()) is not None:
             self._waiting.discard(scope)
             try:
-                with PatientConnection.connect(self._dsn, **self._arguments) as connection:
-                    connection.patience_seconds = _PATIENCE_SECONDS
+                with TimeoutConnection.connect(self._dsn, **self._arguments) as connection:
+                    connection.timeout_seconds = _TIMEOUT_SECONDS
                     while not self._closing.is_set() and _Part(connection, self._home, scope).done():
                         pass
             except Exception as error:  # noqa: BLE001 - the next search asks again
                 _log.warning("recall.large_scope_failed", error=type(error).__name__)
-                self._closing.wait(_REST_SECONDS)
+                self._closing.wait(_BACKOFF_SECONDS)
 
 
 class _Part:
@@ -104,7 +103,7 @@ class _Part:
     def done(self) -> bool:
         """Do some of what is to be done; return whether there is more."""
         with self._connection.transaction():
-            self._rows(_SEE, self._scope)
+            self._rows(SEE, [self._scope])
             found = self._rows("select number from scope where key = %s", self._scope)
             if not found:
                 return False
@@ -201,7 +200,7 @@ class _Part:
         self._connection.execute(
             "insert into large_word (scope, term, block, rows, held)"
             " select %s, term, %s, length(held) / %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
-            (self._number, last, np.dtype(HELD).itemsize, terms, [held[term] for term in terms]),
+            (self._number, last, np.dtype(POSTING).itemsize, terms, [held[term] for term in terms]),
         )
         query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
         self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))
@@ -240,8 +239,8 @@ class _Part:
 
 
 def _held(sequences: Any, frequencies: Any, lengths: Any) -> bytes:
-    """Return rows that hold a term as bytes; see `HELD`."""
-    found = np.empty(len(sequences), HELD)
-    found["sequence"], found["frequency"] = sequences, frequencies
-    found["length"] = np.minimum(lengths, 65535)
-    return found.tobytes()
+    """Return rows that hold a term as bytes; see `POSTING`."""
+    postings = np.empty(len(sequences), POSTING)
+    postings["sequence"], postings["frequency"] = sequences, frequencies
+    postings["length"] = np.minimum(lengths, 65535)
+    return postings.tobytes()

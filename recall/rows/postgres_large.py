@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from recall.rows.port import LoadedRow, ScopeSize
 from recall.rows.server import Server
-from recall.rows.tables import LOADED, condition_of, joined, translated
+from recall.rows.tables import LOADED, LoadedRow, ScopeSize, condition_of, joined, translating
 from recall.types import Filter
 
 __all__ = ["LargeRows", "Made", "pgvector_of", "text_of"]
@@ -52,8 +51,12 @@ class Made(NamedTuple):
     home: str | None
 
 
+@translating
 class LargeRows:
-    """The adapter of `LargeScope`. Without a graph, no row is found by meaning alone."""
+    """A scope that is not held in memory: the storage finds the rows that a search may want.
+
+    Rows are named by their sequences. It raises what `Rows` does. Without a graph, no row is found by meaning alone.
+    """
 
     def __init__(self, server: Server, scope: str, made: Made, size: ScopeSize) -> None:
         self._server = server
@@ -64,6 +67,7 @@ class LargeRows:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        """A transaction in which nothing changes between two reads. The others are called within it."""
         self._server.see(self._scope)
         with self._server.reading():
             self._set(_PLANNED)
@@ -81,21 +85,21 @@ class LargeRows:
     def _sequences(self, query: str, *values: object) -> list[int]:
         return [row[0] for row in self._rows(query, *values)]
 
-    @translated()
     def counts(self, terms: Sequence[int]) -> Mapping[int, int]:
+        """Return how many rows hold each term; those that none holds are left out."""
         query = (
             "select term, sum(rows) from large_word where scope = ? and term = any(cast(? as bigint[])) group by term"
         )
         return dict(self._server.execute(query, (self._number, list(terms))).fetchall())
 
-    @translated()
-    def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+    def postings(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+        """Return which rows hold each term, in one or more parts a term; see `POSTING`."""
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
         found: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
         return found
 
-    @translated()
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
+        """Return about the rows with the highest products with a vector, of those that pass a filter."""
         home = self._made.home
         if home is None:
             return []
@@ -110,24 +114,24 @@ class LargeRows:
             self._set({"hnsw.iterative_scan": "strict_order", "hnsw.max_scan_tuples": str(_SCANNED_WITH_FILTER)})
         return self._sequences(query, *values, text_of(vector), limit)
 
-    @translated()
     def matching(self, only: Filter) -> Sequence[int]:
+        """Return all rows that pass a filter."""
         condition, values = condition_of(only)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return self._sequences(query, self._number, *values)
 
-    @translated()
     def newest(self, limit: int) -> Sequence[int]:
+        """Return the newest items, by `at`."""
         query = "select sequence from row where scope = ? and kind = 'item' order by at desc, sequence desc limit ?"
         return self._sequences(query, self._number, limit)
 
-    @translated()
     def dated(self, start: float, end: float, limit: int) -> Sequence[int]:
+        """Return the first rows of a time: start <= at < end."""
         query = "select sequence from row where scope = ? and at >= ? and at < ? order by at, sequence limit ?"
         return self._sequences(query, self._number, start, end, limit)
 
-    @translated()
     def recent(self) -> Sequence[int]:
+        """Return the rows that `postings` or `nearest` may not know yet."""
         number, made = self._number, self._made
         rows = "select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?"
         if made.home is None:
@@ -136,8 +140,8 @@ class LargeRows:
         values = (number, made.sequence, _RECENT, number, made.revision, _RECENT)
         return self._sequences(f"({rows}) union ({vectors})", *values)
 
-    @translated()
-    def beside(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
+    def adjacent(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return pairs of rows that follow each other: of each of these rows, the two before it and the one after."""
         where = "n.scope = cast(? as bigint) and n.sequence"
         query = (
             f"select c.sequence, array(select n.sequence from row n where {where} < c.sequence"
@@ -151,8 +155,8 @@ class LargeRows:
             pairs += pairwise([*reversed(before), sequence, *after])
         return pairs
 
-    @translated()
     def rows(self, sequences: Sequence[int]) -> Sequence[LoadedRow]:
+        """Return rows, ascending; unknown ones are left out."""
         query = (
             f"select {LOADED} from {joined(self._made.vectors)}"
             " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"

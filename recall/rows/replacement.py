@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from recall.rows.port import SearchTerms
+from recall.rows.tables import SearchTerms
 from recall.text.topics import traits_of
 from recall.text.words import clean_text, indexed_text, single_terms, terms_of, tokens_of
 from recall.types import Entry, FileEntries, Stored

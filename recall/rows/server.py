@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -12,11 +12,11 @@ import psycopg
 from psycopg import errors
 from psycopg.waiting import Ready
 
-from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Opening, Poll
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, get_logger
+from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
-__all__ = ["PatientConnection", "Server", "SilentError", "is_loss"]
+__all__ = ["SEE", "Server", "SilentError", "TimeoutConnection", "as_psycopg", "is_loss", "storable"]
 
 _log = get_logger(__name__)
 
@@ -27,19 +27,19 @@ T = TypeVar("T")
 _LOOK_SECONDS = 0.05
 
 
-class PatientConnection(psycopg.Connection[Any]):
+class TimeoutConnection(psycopg.Connection[Any]):
     """A connection that closes itself where the server does not answer.
 
     A frozen server takes no request to cancel either, so nothing less ends the wait.
     """
 
-    patience_seconds = 1.0
+    timeout_seconds = 1.0
 
     def wait(  # type: ignore[override]  # older versions have no timeout here
         self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
     ) -> T:
-        """Wait for the server's answer. Raises OperationalError after `patience_seconds`."""
-        bounded = _bounded(gen, time.monotonic() + self.patience_seconds)
+        """Wait for the server's answer. Raises OperationalError after `timeout_seconds`."""
+        bounded = _bounded(gen, time.monotonic() + self.timeout_seconds)
         try:
             return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
         except SilentError:
@@ -79,13 +79,12 @@ _STATEMENT_MILLISECONDS = 800
 _IDLE_MILLISECONDS = 10_000
 _MANY = 250
 # What holds until the transaction ends, also behind a pooler. The policies of the schema compare rows with the scopes.
+SEE = "select set_config('gateway_memory.scopes', %s::text[]::text, true)"
 _LIMITS = (
     f"set_config('statement_timeout', '{_STATEMENT_MILLISECONDS}', true),"
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MILLISECONDS}', true)"
 )
-_SEE = f"select set_config('gateway_memory.scopes', array[%s]::text[]::text, true), {_LIMITS}"
-# A server that is away is asked again only then.
-_REST_SECONDS = 1.0
+_SEE = f"{SEE}, {_LIMITS}"
 _COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -97,9 +96,9 @@ class Server:
     def __init__(self, dsn: str, arguments: dict[str, Any]) -> None:
         self._dsn = dsn
         self._arguments = arguments
-        self._connection: PatientConnection | None = None
+        self._connection: TimeoutConnection | None = None
         self._connecting: threading.Thread | None = None
-        self._rests_until = 0.0
+        self._breaker = Breaker(failures=1, open_seconds=SERVER_BACKOFF_SECONDS)
         self._is_open = False
         # The scope whose rows are seen, and whether a transaction that has begun sees it already.
         self._seen = ""
@@ -116,8 +115,8 @@ class Server:
         self._is_open = True
         return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
 
-    def _connect(self) -> "PatientConnection":
-        return PatientConnection.connect(self._dsn, **self._arguments)
+    def _connect(self) -> "TimeoutConnection":
+        return TimeoutConnection.connect(self._dsn, **self._arguments)
 
     def close(self) -> None:
         self._is_open = False
@@ -138,7 +137,7 @@ class Server:
     def _ready(self) -> bool:
         if self.is_current():
             return True
-        if self._connecting is None and self._is_open and time.monotonic() >= self._rests_until:
+        if self._connecting is None and self._is_open and self._breaker.allows(time.monotonic()):
             self._connecting = threading.Thread(target=self._connect_again, name="recall-postgres", daemon=True)
             self._connecting.start()
         return False
@@ -148,8 +147,9 @@ class Server:
             connection = self._connect()
         except psycopg.Error as error:
             _log.warning("recall.server_away", error=type(error).__name__)
-            self._rests_until = time.monotonic() + _REST_SECONDS
+            self._breaker.failed(time.monotonic())
         else:
+            self._breaker.succeeded()
             if self._is_open:
                 self._connection = connection
             else:
@@ -166,28 +166,29 @@ class Server:
             if not (self._in_transaction or self._seen):
                 # Two statements in one message too, by the protocol that takes half of the time. Each search does it.
                 cursor = psycopg.ClientCursor(connection)
-                cursor.execute(f"select {_LIMITS}; {_translation(query)}", _storable(values))
+                cursor.execute(f"select {_LIMITS}; {as_psycopg(query)}", [storable(value) for value in values])
                 cursor.nextset()
                 return cursor
             if not self._in_transaction:
                 with connection.pipeline():  # one message to the server, and one transaction
-                    connection.execute(_SEE, (self._seen,))
-                    return connection.execute(_translation(query), _storable(values))
+                    connection.execute(_SEE, ([self._seen],))
+                    return connection.execute(as_psycopg(query), [storable(value) for value in values])
             if not self._is_seen:
-                connection.execute(_SEE, (self._seen,))
+                connection.execute(_SEE, ([self._seen],))
                 self._is_seen = True
-            return connection.execute(_translation(query), _storable(values))
+            return connection.execute(as_psycopg(query), [storable(value) for value in values])
 
-    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> None:
+        rows = [[storable(value) for value in row] for row in values]
         with self._sound():
-            for start in range(0, len(values), _MANY):
-                connection, part = self._there(), [_storable(row) for row in values[start : start + _MANY]]
-                connection.cursor().executemany(_translation(query), part)
-                if start + _MANY < len(values):
+            for start in range(0, len(rows), _MANY):
+                connection = self._there()
+                connection.cursor().executemany(as_psycopg(query), rows[start : start + _MANY])
+                if start + _MANY < len(rows):
                     with connection.pipeline():  # whose end waits, so that no wait is for very many statements
                         pass
 
-    def _there(self) -> "PatientConnection":
+    def _there(self) -> "TimeoutConnection":
         if self._connection is None or not self._ready():
             raise RecallError("PostgreSQL is away")
         return self._connection
@@ -220,7 +221,7 @@ class Server:
         except psycopg.Error as error:
             is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and is_loss(error)
             if is_broken and self._connection is not None:
-                self._connection.close()  # nobody knows how it stands; the next call opens another one
+                self._connection.close()  # its state is unknown; the next call opens another one
             raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
 
     @contextmanager
@@ -236,12 +237,13 @@ class Server:
                 self._in_transaction = self._is_seen = False
 
 
-def _storable(values: Sequence[Any]) -> list[Any]:
-    """Return values without the character that PostgreSQL has no text for."""
-    return [value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value for value in values]
+def storable(value: Any) -> Any:
+    """Return a value without the character that PostgreSQL has no text for."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
-@lru_cache(maxsize=256)
-def _translation(query: str) -> str:
-    """Return a shared query as psycopg takes it. `row` is a keyword there."""
-    return re.sub(r"\brow\b", '"row"', query.replace("?", "%s"))
+@lru_cache(maxsize=1024)
+def as_psycopg(query: str) -> str:
+    """Return a shared query as psycopg takes it. `row` is a keyword in PostgreSQL."""
+    query = query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
+    return re.sub(r"\brow\b", '"row"', query)

@@ -1,19 +1,10 @@
 """Rows in SQL: the tables of `tables`, in a database that knows SQL as SQLite and PostgreSQL both read it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from recall.rows.port import (
-    EVERY,
-    LargeScope,
-    LoadedRow,
-    Opening,
-    Poll,
-    RowsDatabase,
-    ScopeChanges,
-    SearchTerms,
-    VectorSpace,
-)
+from gateway_memory.runtime.ground import EVERY, Database
 from recall.rows.replacement import plan_replacements
 from recall.rows.tables import (
     FIELDS,
@@ -21,15 +12,24 @@ from recall.rows.tables import (
     LOADED,
     STORED,
     TELLING,
+    LoadedRow,
+    Opening,
+    Poll,
+    ScopeChanges,
+    SearchTerms,
+    VectorSpace,
     condition_of,
     joined,
     stored_of,
-    translated,
+    translating,
     values_of,
 )
 from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
-__all__ = ["Slot", "Spaces", "SqlRows", "put_vector"]
+if TYPE_CHECKING:
+    from recall.rows.postgres_large import LargeRows
+
+__all__ = ["Rows", "RowsDatabase", "Slot", "Spaces", "put_vector"]
 
 
 # Whose vectors the rows have: those of two encoders at most, each in a table of its own.
@@ -42,14 +42,14 @@ __all__ = ["Slot", "Spaces", "SqlRows", "put_vector"]
 _VECTOR_TABLES = {1: "vector", 2: "vector_2"}
 BOTH = 3
 
-# A process says that it reads vectors so often, where there are those of two encoders.
-_TOLD_SECONDS = 60.0
-# And so long after the last one has said so, vectors that no row needs are removed.
+# A process notes so often that it reads vectors, where there are those of two encoders.
+_NOTED_SECONDS = 60.0
+# So long after the last note, vectors that no row needs are removed.
 _UNUSED_SECONDS = 600.0
 
 
 class Slot(NamedTuple):
-    """The vectors of an encoder. used: when a process last said that it reads them, epoch seconds.
+    """The vectors of an encoder. used: when a process last noted that it reads them, epoch seconds.
 
     The name of the encoder is "" while they are removed.
     """
@@ -75,9 +75,9 @@ class Slot(NamedTuple):
         """Return a key of `meta`; those of the first table are older than the second one."""
         return name if self.flag == 1 else f"{name} {self.flag}"
 
-    def is_silent(self, now: float) -> bool:
-        """Return whether it is to be said again that these vectors are read."""
-        return now - self.used > _TOLD_SECONDS
+    def is_due_to_be_noted(self, now: float) -> bool:
+        """Return whether their use must be noted again."""
+        return now - self.used > _NOTED_SECONDS
 
     def is_unused(self, now: float) -> bool:
         return now - self.used > _UNUSED_SECONDS
@@ -114,7 +114,7 @@ class Spaces(NamedTuple):
         return next((slot for slot in self.slots if slot.encoder == encoder), None)
 
     def read_by(self, encoder: tuple[str, int] | None) -> Slot | None:
-        """Return the vectors that a process with this encoder reads: its own, else the newest, of which it can tell."""
+        """Return the vectors that a process with this encoder reads: its own, else the newest."""
         named = sorted((slot for slot in self.slots if slot.space.name), key=lambda slot: slot.flag != self.newest)
         return self.find(encoder) or next(iter(named), None)
 
@@ -123,7 +123,7 @@ class Spaces(NamedTuple):
         """Vectors that are being removed."""
         return next((slot for slot in self.slots if not slot.space.name), None)
 
-    def beside(self, slot: Slot) -> Slot | None:
+    def other_than(self, slot: Slot) -> Slot | None:
         """Return the vectors of the other encoder, if there is one."""
         return next((each for each in self.slots if each.flag == slot.other), None)
 
@@ -144,8 +144,58 @@ _PUT_META = "insert into meta values (?, ?) on conflict (key) do update set valu
 _NONE = VectorSpace("", 0, 0, 0)
 
 
-class SqlRows:
-    """The adapter of `Rows` for a database. Writers of a scope wait for each other, since each raises its revision."""
+class RowsDatabase(Protocol):
+    """What holds the tables. hint: how to name the index of rows by revision, for a query that needs the hint."""
+
+    hint: str
+
+    @property
+    def connection(self) -> Database: ...
+
+    def open(self) -> Opening: ...
+
+    def close(self) -> None: ...
+
+    def poll(self) -> Poll: ...
+
+    def recreate(self) -> None: ...
+
+    def is_current(self) -> bool: ...
+
+    def see(self, scope: str) -> None:
+        """See the rows of this scope alone from now on. The queries name it too.
+
+        A database may compare it as well, by row-level security.
+
+        "": none, for the tables `scope` and `meta`, which have no policy.
+        """
+
+    def writing(self) -> AbstractContextManager[Database]:
+        """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """A transaction in which nothing changes between two reads."""
+
+    def erasing(self) -> AbstractContextManager[Database]:
+        """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""
+
+    def shed(self) -> None:
+        """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+@translating
+class Rows:
+    """The rows of an index by scope, shared by several processes. One thread at a time calls it, and may block.
+
+    Each commit that touches a scope raises the scope's revision, under a lock: who has read up to a revision misses
+    nothing that is committed later. Sequences identify rows, and grow with each insertion into a scope.
+
+    Rows can always be made again, so damaged ones may be dropped. Every method raises
+        RowsBusyError: another process holds a lock; the same call may soon succeed.
+        RowsDamagedError: what is stored cannot be read, or makes no sense.
+        RecallError: it cannot be read or written.
+    A call that raises has changed nothing. Writers of a scope wait for each other, since each raises its revision.
+    """
 
     def __init__(self, database: RowsDatabase) -> None:
         self._database = database
@@ -157,25 +207,27 @@ class SqlRows:
         self._slot = Slot(1, _NONE, 0.0)
 
     def open(self) -> Opening:
+        """Open the rows; damaged ones are replaced by none."""
         self._numbers.clear()
         return self._database.open()
 
-    @translated()
     def close(self) -> None:
+        """Release everything; it may be opened again."""
         self._database.close()
 
-    @translated()
     def poll(self) -> Poll:
+        """Return what other processes did since the last poll."""
         poll = self._database.poll()
         if poll == "replaced":
             self._numbers.clear()
         return poll
 
     def is_current(self) -> bool:
+        """Return whether the last poll could ask the storage; else what is in memory may be older than it."""
         return self._database.is_current()
 
-    @translated()
     def recreate(self) -> None:
+        """Put empty rows in the place of damaged ones, unless another process has done so."""
         self._numbers.clear()
         self._database.recreate()
 
@@ -196,8 +248,8 @@ class SqlRows:
 
     # Reading
 
-    @translated()
     def revision(self, scope: str) -> int:
+        """Return a scope's revision; 0 where it has never had rows."""
         return self._scope(scope)[0]
 
     def _scope(self, scope: str) -> tuple[int, int]:
@@ -205,18 +257,19 @@ class SqlRows:
         found = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
         return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
 
-    @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
+        """Return the first rows of a scope behind a sequence."""
         self._database.see(scope)
         of = joined(self._slot.table)
         query = f"select {LOADED} from {of} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
 
-    def large(self, scope: str, loaded: int) -> LargeScope | None:  # noqa: ARG002 - all scopes are loaded
+    def large(self, scope: str, loaded: int) -> "LargeRows | None":  # noqa: ARG002 - all scopes are loaded
+        """Return a scope that the storage searches; None for one to load. loaded: how many rows of it are in memory."""
         return None
 
-    @translated()
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
+        """Return what changed after a revision; None where that is no longer known, and the scope is to be loaded."""
         self._database.see(scope)
         with self._database.reading():
             number = self._number(scope)
@@ -237,8 +290,8 @@ class SqlRows:
         of = f"from {self._slot.table} where scope = ? and revision > ?"
         return self._rows(f"select sequence, vector {of} order by sequence", number, revision)
 
-    @translated()
     def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
+        """Return a scope's revision, and its items that were inserted after `revision`, the oldest first."""
         self._database.see(scope)
         with self._database.reading():
             where = "r.scope = ? and r.revision > ? and r.added > ? and r.kind = 'item' order by r.sequence"
@@ -250,62 +303,65 @@ class SqlRows:
         query = f"select {STORED} from row r where {where}"
         return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
 
-    @translated()
     def stamps(self, scope: str) -> Mapping[str, Stamp]:
+        """Return the files of a scope as they were when their rows were replaced."""
         self._database.see(scope)
         rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
         return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
 
-    @translated()
     def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
+        """Return the rows of some files, in no order."""
         return self._stored_among(scope, "file", files)
 
-    @translated()
     def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
+        """Return the rows of these ids, in no order; unknown ids are left out."""
         return self._stored_among(scope, "id", ids)
 
-    @translated()
     def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
+        """Return the rows of these sequences, in no order; unknown ones are left out."""
         return self._stored_among(scope, "sequence", sequences)
 
     def _stored_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
-        found: list[Stored] = []
+        stored: list[Stored] = []
         for start in range(0, len(values), _AT_ONCE):
             part = values[start : start + _AT_ONCE]
-            found += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
-        return found
+            stored += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
+        return stored
 
-    @translated()
     def newest(self, scope: str, limit: int) -> Sequence[Stored]:
+        """Return the items that were inserted last, the newest first."""
         return self._stored(scope, "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?", limit)
 
-    @translated()
     def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
+        """Return the items that pass a filter, the newest first by `at`. Stage summaries never pass."""
         condition, values = condition_of(only)
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
 
-    @translated()
     def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
+        """Return the passages of the user from an importance above .5 on, the most important first."""
         return self._stored(scope, f"r.scope = ? and {TELLING}", least, limit)
 
-    @translated()
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
+        """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
         condition, values = condition_of(only)
         self._database.see(scope)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
 
-    @translated()
     def counts(self, scope: str) -> Mapping[str, int]:
+        """Return how many items a scope has, by category."""
         self._database.see(scope)
         query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
         return dict(self._rows(query, self._number(scope)))
 
     # Writing
 
-    @translated()
     def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
+        """Make the rows of files those of their entries, one file after the other; see `replacement.plan_replacement`.
+
+        No id is new in two of the files. prepared: search terms by id; those that are missing are made here.
+        """
         self._database.see(scope)
         try:
             with self._database.writing() as connection:
@@ -365,8 +421,8 @@ class SqlRows:
         forgotten = self._rows(f"{old} returning revision, scope", number, _REMOVALS_KEPT)
         connection.executemany("update scope set forgotten = max(forgotten, ?) where number = ?", forgotten)
 
-    @translated()
     def erase(self, scope: str) -> None:
+        """Delete a scope so that nothing of it can be read from the storage. No other process may have it open."""
         self._database.see(scope)
         with self._database.erasing() as connection:
             number = self._number(scope)
@@ -377,15 +433,22 @@ class SqlRows:
 
     # Vectors
 
-    @translated()
     def vector_space(self) -> VectorSpace:
+        """Return whose vectors are read here: those of the encoder in use, else the newest one's."""
         self._database.see("")
         self._spaces = Spaces.of(dict(self._rows("select key, value from meta")))
         self._slot = self._spaces.read_by(self._encoder) or Slot(1, _NONE, 0.0)
         return self._slot.space
 
-    @translated()
     def use_vector_space(self, space: VectorSpace, now: float, *, begins: bool) -> bool:
+        """Read and keep the vectors of this encoder from now on; return whether that is so.
+
+        It takes the same time for any number of rows: they wait for their vectors. Vectors of another encoder stay for
+        the processes that use them.
+
+        now: epoch seconds. begins: whether vectors of an encoder that has none yet may begin. Where two have theirs,
+        those of one are to be removed first, see `remove_unused_vectors`; then call it again.
+        """
         self._encoder = (space.name, space.dimension)
         self.vector_space()
         slot = self._spaces.find(self._encoder)
@@ -397,7 +460,7 @@ class SqlRows:
                 self.vector_space()
                 if self._spaces.find(self._encoder) is None:
                     connection.executemany(_PUT_META, [*self._begun(space, now).items()])
-        elif slot is not None and self._spaces.beside(slot) and slot.is_silent(now):
+        elif slot is not None and self._spaces.other_than(slot) and slot.is_due_to_be_noted(now):
             with self._database.writing() as connection:
                 connection.execute(_PUT_META, (slot.key("used"), str(now)))
         return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
@@ -408,8 +471,8 @@ class SqlRows:
         if slot is None:
             return {} if self._spaces.leaving else {self._spared().key("encoder"): ""}
         noted = {**slot.stored(), "newest": str(slot.flag)}
-        if (old := self._spaces.beside(slot)) is not None:
-            noted[old.key("used")] = str(now)  # who reads them has time to say so
+        if (old := self._spaces.other_than(slot)) is not None:
+            noted[old.key("used")] = str(now)  # who reads them has time to note it
         return noted
 
     def _spared(self) -> Slot:
@@ -422,15 +485,18 @@ class SqlRows:
         self._database.see(EVERY)
         return bool(self._rows("select 1 from row where embedded = ? limit 1", flag))
 
-    @translated()
     def remove_unused_vectors(self, now: float) -> bool:
+        """Remove a page of vectors whose encoder has not been used lately, if no row needs them; True: call it again.
+
+        A row needs them while the encoder in use here has made none for it.
+        """
         self.vector_space()
         leaving = self._spaces.leaving
         if leaving is not None:
             self._remove_vectors(leaving)
             return True
         ours = self._spaces.find(self._encoder)
-        old = ours and self._spaces.beside(ours)
+        old = ours and self._spaces.other_than(ours)
         if old is None or not old.is_unused(now) or self._needed(old.flag):
             return False
         with self._database.writing() as connection:
@@ -454,15 +520,15 @@ class SqlRows:
             if not page:
                 connection.executemany("delete from meta where key = ?", [(key,) for key in slot.stored()])
 
-    @translated()
     def totals(self) -> tuple[int, int]:
+        """Return how many rows there are over all scopes, and how many wait for a vector of those that are read."""
         self._database.see(EVERY)
         ((rows,),) = self._rows("select count(*) from row")
         ((pending,),) = self._rows("select count(*) from row where embedded in (0, ?)", self._slot.other)
         return int(rows), int(pending)
 
-    @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
+        """Return rows that wait for a vector: first those that have none at all; of each kind, the newest first."""
         return self._pending(0, limit) or self._pending(self._slot.other, limit)
 
     def _pending(self, embedded: int, limit: int) -> list[Stored]:
@@ -474,8 +540,11 @@ class SqlRows:
         )
         return [stored_of(scope, row) for scope, *row in self._rows(query, embedded, limit)]
 
-    @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+        """Give rows, by sequence, their vectors; return the touched scopes. Rows that are gone get none.
+
+        None, and nothing is kept, where no vectors of an encoder with this name and dimension are kept.
+        """
         revisions: dict[int, int] = {}
         with self._database.writing() as connection:
             self.vector_space()

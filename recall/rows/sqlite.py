@@ -1,7 +1,6 @@
 """Rows in SQLite: one disposable file, opened under a lock, sealed when closed, and replaced when it is damaged."""
 
 import fcntl
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -9,13 +8,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from gateway_memory.runtime.ground import get_logger
-from recall.rows.port import Opening, Poll
-from recall.rows.sql import SqlRows
-from recall.rows.tables import FORMAT, SCHEMA, kind_of, translated
+from gateway_memory.runtime.ground import get_logger, private_file
+from recall.rows.sql import Rows
+from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
-__all__ = ["Database", "SqliteRows", "erase_scope", "private_file"]
+__all__ = ["Database", "SqliteRows", "erase_scope"]
 
 _log = get_logger(__name__)
 
@@ -25,11 +23,6 @@ _log = get_logger(__name__)
 
 _LARGEST = 256_000_000  # reads in about a quarter of a second
 _AT_ONCE = 1 << 20
-
-
-def private_file(path: Path) -> None:
-    """Make an empty file that this user alone can read, unless it is there. Raises OSError."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def opening_lock(path: Path) -> IO[bytes]:
@@ -76,12 +69,12 @@ def _is_open(path: Path) -> bool:
 
 
 def _checksum(path: Path) -> str:
-    found = size = 0
+    checksum = size = 0
     with path.open("rb") as file:
         while part := file.read(_AT_ONCE):
-            found = zlib.crc32(part, found)
+            checksum = zlib.crc32(part, checksum)
             size += len(part)
-    return f"{found:08x} {size}"
+    return f"{checksum:08x} {size}"
 
 
 # The life of index.sqlite: opened under a lock, sealed by a checksum when closed, replaced when it is damaged.
@@ -229,7 +222,7 @@ class Database:
         return True
 
     def see(self, scope: str) -> None:
-        """Do nothing: a file has no wall between scopes."""
+        """Do nothing: a file has no row-level security."""
 
     def _is_lost(self) -> bool:
         """Return whether another process has replaced the file."""
@@ -261,7 +254,7 @@ class Database:
 
     def _make(self) -> None:
         with self.writing() as connection:
-            for statement in SCHEMA.split(";"):
+            for statement in SCHEMA.read_text("utf-8").split(";"):
                 connection.execute(statement)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
 
@@ -281,8 +274,8 @@ def _unlink(path: Path) -> None:
     seal_of(path).unlink(missing_ok=True)
 
 
-class SqliteRows(SqlRows):
-    """The adapter of `Rows` for SQLite. path: of index.sqlite; None: in memory, gone when it is closed.
+class SqliteRows(Rows):
+    """`Rows` in SQLite. path: of index.sqlite; None: in memory, gone when it is closed.
 
     A file that is missing, damaged or of another format is replaced by an empty one. Writers are serialized by SQLite's
     lock, so a scope's revisions become visible in their order.

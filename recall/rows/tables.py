@@ -1,11 +1,11 @@
-"""The tables of index.sqlite, the values that their columns are read as, and the errors of SQLite. Light to import."""
+"""The tables of the index, the values that they are read as, and the errors of SQLite. Light to import."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from recall.rows.port import LoadedRow, SearchTerms
 from recall.types import Entry, Filter, RecallError, RowsBusyError, RowsDamagedError, Stored
 
 __all__ = [
@@ -13,62 +13,106 @@ __all__ = [
     "FORMAT",
     "INSERTED",
     "LOADED",
+    "POSTING",
     "SCHEMA",
+    "STANDING_TERM",
     "STORED",
     "TELLING",
+    "LoadedRow",
+    "Opening",
+    "Poll",
+    "ScopeChanges",
+    "ScopeSize",
+    "SearchTerms",
+    "VectorSpace",
     "condition_of",
     "joined",
     "kind_of",
     "stored_of",
     "translated",
+    "translating",
     "values_of",
 ]
+
+
+Opening = Literal["found", "made", "repaired"]
+"""How rows were opened: as they were left, empty, or empty because they were damaged."""
+
+Poll = Literal["unchanged", "changed", "replaced"]
+"""What other processes did: nothing, some writes, or they put empty rows in the place of damaged ones."""
+
+
+class SearchTerms(NamedTuple):
+    """What a row is searched by: see `replacement.prepare`.
+
+    traits: see `topics.traits_of`. terms: uint32, little-endian, of which the first `length` count for BM25's length.
+    """
+
+    traits: int
+    speaker_term: int
+    length: int
+    terms: bytes
+
+
+class LoadedRow(NamedTuple):
+    """The part of a row that the index holds in memory. vector: see `packing.packed`; None while it waits for one."""
+
+    sequence: int
+    at: float
+    importance: float
+    type: str
+    kind: str
+    file: str
+    session: str
+    turn: int
+    traits: int
+    speaker_term: int
+    length: int
+    terms: bytes
+    vector: bytes | None
+
+
+class ScopeChanges(NamedTuple):
+    """What has changed in a scope up to a revision.
+
+    rows: new rows, and rows with other attributes or without their vector, by sequence. removed: sequences. vectors:
+    new ones by sequence; those of new rows are among them.
+    """
+
+    revision: int
+    rows: Sequence[LoadedRow]
+    removed: Sequence[int]
+    vectors: Sequence[tuple[int, bytes]]
+
+
+class VectorSpace(NamedTuple):
+    """An encoder whose vectors the rows have; name "" where they have none. The rest: see `Scale`."""
+
+    name: str
+    dimension: int
+    unrelated: float
+    related: float
+
+
+# A row that holds a term, as bytes: the row's sequence, how often it holds the term, and the row's length.
+POSTING = [("sequence", "<i8"), ("frequency", "<u2"), ("length", "<u2")]
+# In the place of a term: standing preferences. Other terms are not negative.
+STANDING_TERM = -1
+
+
+class ScopeSize(NamedTuple):
+    """Counts over all rows of a scope. length: the sum of theirs. vector_sum: float32, of so many `vectors`."""
+
+    rows: int
+    length: int
+    vectors: int
+    vector_sum: bytes
 
 
 # The tables of index.sqlite. A file of another format is replaced: the index can always be made again.
 
 FORMAT = "7"
-# scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
-# it; row.revision: the last one that changed it, its vector aside. row.embedded: the sum of 1 (a vector in
-# `vector`) and 2 (one in `vector_2`, of a second encoder, while one takes the place of the other).
-SCHEMA = """
-create table meta (key text primary key, value text not null) without rowid;
-create table scope (
-    number integer primary key, key text not null unique, revision integer not null default 0,
-    forgotten integer not null default 0
-);
-create table file (
-    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
-    primary key (scope, name)
-) without rowid;
-create table row (
-    sequence integer primary key autoincrement, added integer not null, revision integer not null,
-    scope integer not null, file text not null,
-    id text not null, text text not null, at real not null, kind text not null, type text not null,
-    category text not null, importance real not null, confidence real not null, session text not null,
-    heading text not null, speaker text not null, reply text not null, until text not null, turn integer not null,
-    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
-    embedded integer not null default 0,
-    unique (scope, id)
-);
-create index row_of_scope on row (scope, sequence);
-create index row_of_time on row (scope, at);
-create index row_telling on row (scope, importance) where kind = 'episode' and importance > 0.5;
-create index row_of_file on row (scope, file);
-create index row_revision on row (scope, revision);
-create index row_pending on row (sequence) where embedded = 0;
-create index row_embedded on row (embedded, sequence) where embedded > 0;
-create table vector (
-    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
-);
-create index vector_revision on vector (scope, revision);
-create table vector_2 (
-    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
-);
-create index vector_2_revision on vector_2 (scope, revision);
-create table removed (revision integer not null, scope integer not null, sequence integer not null);
-create index removed_revision on removed (scope, revision);
-"""
+SCHEMA = Path(__file__).with_name("schema.sql")
 
 
 # The columns of the tables of index.sqlite, and the values that they are read as.
@@ -152,3 +196,14 @@ def kind_of(error: sqlite3.Error) -> type[RecallError]:
     # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
     is_damage = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)
     return RowsDamagedError if is_damage and code in (0, _ERROR, _CORRUPT, _NOT_A_DATABASE) else RecallError
+
+
+C = TypeVar("C", bound=type)
+
+
+def translating(kind: C) -> C:
+    """Let all public methods of a class raise recall's errors: see `translated`."""
+    for name, method in list(vars(kind).items()):
+        if callable(method) and not name.startswith("_"):
+            setattr(kind, name, translated()(method))
+    return kind

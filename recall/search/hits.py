@@ -51,11 +51,11 @@ def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) ->
     return np.union1d(best, memories)
 
 
-def standing_for(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
-    """Return, by row, which other row stands for it: a memory for its turn's passages, or they for the memory.
+def representatives(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
+    """Return, by row, the other row that represents it: a memory for its turn's passages, or a passage for the memory.
 
-    found: the coverage of the message by each row, best row first. What was said stands for a memory where it says more
-    than the memory (`_says_more`). Where it answers more of the message, neither stands for the other: a memory of one
+    found: the coverage of the message by each row, best row first. The passages represent a memory where they say more
+    than the memory (`_says_more`). Where they answer more of the message, neither represents the other: a memory of one
     fact does not hide the others.
     """
     memories: dict[int, list[int]] = {}
@@ -63,7 +63,7 @@ def standing_for(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
     for row in found:
         if turn := int(rows.turns.values[row]):
             (passages if rows.episodes.values[row] else memories).setdefault(turn, []).append(row)
-    stands: dict[int, int] = {}
+    represented_by: dict[int, int] = {}
     for turn in memories.keys() & passages.keys():
         kept = max(memories[turn], key=found.__getitem__)
         words = max(passages[turn], key=found.__getitem__)
@@ -71,11 +71,11 @@ def standing_for(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
             continue
         for memory in memories[turn]:
             if _says_more(rows, turn, memory):
-                stands.setdefault(memory, passages[turn][0])
+                represented_by.setdefault(memory, passages[turn][0])
             else:
                 for passage in passages[turn]:
-                    stands.setdefault(passage, memory)
-    return stands
+                    represented_by.setdefault(passage, memory)
+    return represented_by
 
 
 def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
@@ -106,18 +106,18 @@ class CandidateRow(NamedTuple):
 def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
-    Where a memory and the words of its turn are one hit (`same_turn.standing_for`), it has the better place and score
-    of the two. A place that no passage takes goes to another memory. Where one of the numbers is 0, only the other kind
-    is wanted, and none stands for the other.
+    Where a memory and the words of its turn are one hit (`representatives`), it has the better place and score of the
+    two. A place that no passage takes goes to another memory. Where one of the numbers is 0, only the other kind
+    is wanted, and none represents the other.
     """
     if not (limit and episodes):
         found = [one for one in found if bool(rows.episodes.values[one.row]) == (not limit)]
-    stands = standing_for({one.row: one.coverage for one in found}, rows)
+    represented_by = representatives({one.row: one.coverage for one in found}, rows)
     by_row = {one.row: one for one in found}
     hits: dict[int, CandidateRow] = {}
     turns: set[int] = set()
     for one in found:
-        row = stands.get(one.row, one.row)
+        row = represented_by.get(one.row, one.row)
         if row in hits:
             continue
         if rows.episodes.values[row]:

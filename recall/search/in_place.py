@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import tzinfo
 from heapq import nlargest
-from typing import Protocol, TypeVar
 
 from recall.ranking import calibration
 from recall.search.query import LONGEST_QUERY, Query, prepare_query
 from recall.text.topics import STANDING
 from recall.text.words import clean_text, terms_of, tokens_of
+from recall.types import Line
 
 __all__ = ["related"]
 
@@ -29,23 +29,9 @@ _TENTH = 9
 _TOPIC_WEIGHT = 0.3
 
 
-class _Row(Protocol):
-    """A memory. traits: see `topics.traits_of`."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def at(self) -> float: ...
-    @property
-    def traits(self) -> int: ...
-
-
-R = TypeVar("R", bound=_Row)
-
-
 def related(
-    rows: Sequence[R], message: str, *, limit: int, min_score: float, now: float, zone: tzinfo | None
-) -> list[tuple[float, R]]:
+    rows: Sequence[Line], message: str, *, limit: int, min_score: float, now: float, zone: tzinfo | None
+) -> list[tuple[float, Line]]:
     """Return the best rows for a message, each with its score from 0 to 1, the best first.
 
     min_score: the least score. now: epoch seconds. zone: in which the days that the message names are reckoned.
@@ -64,7 +50,7 @@ def related(
         ((sum(weights[term] for term in terms), row.at, place) for place, (row, terms) in enumerate(held) if terms),
     )
     applying = _applying(rows, query)
-    found: list[tuple[float, float, R, bool]] = []
+    found: list[tuple[float, float, Line, bool]] = []
     own = set(list(query.weights)[: query.own])
     whole = sum(idf[term] for term in own)
     for place in dict.fromkeys([*(place for _, _, place in likely), *applying]):
@@ -76,8 +62,8 @@ def related(
 
 
 def _scored(
-    found: Sequence[tuple[float, float, R, bool]], query: Query, most: float, *, limit: int, min_score: float
-) -> list[tuple[float, R]]:
+    found: Sequence[tuple[float, float, Line, bool]], query: Query, most: float, *, limit: int, min_score: float
+) -> list[tuple[float, Line]]:
     """Return the rows of (lexical score, coverage, row, applies) with their calibrated scores, the best first."""
     if not found:
         return []
@@ -115,7 +101,7 @@ def _needles(message: str) -> dict[str, int]:
     return needles
 
 
-def _applying(rows: Sequence[R], query: Query) -> set[int]:
+def _applying(rows: Sequence[Line], query: Query) -> set[int]:
     """Return the places of the newest standing preferences for what the message asks to be made."""
     if not query.topics:
         return set()

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from recall.text.alike import alike
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
-from recall.text.words import clean_text, terms_of, tokens_of
+from recall.text.words import alike, clean_text, terms_of, tokens_of
 from recall.types import Filter
 
 __all__ = ["PRECEDING_TURNS", "Query", "SearchRequest", "prepare_query"]
@@ -40,7 +39,7 @@ PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
 _ALIKE_WEIGHT = 0.3
-"""Of a word that may stand for one of the message's, see `text.alike`."""
+"""Of a word that may stand for one of the message's, see `words.alike`."""
 # "Help me", 帮我 and the like are words of a request.
 _SELF = re.compile(
     r"(?<!help )(?<!tell )(?<!give )(?<!show )(?<!teach )"
@@ -117,7 +116,7 @@ class Query:
 
     @property
     def wants(self) -> bool:
-        """Whether the message asks for something, rather than only to tell."""
+        """Whether the message asks for something, and does not only state something."""
         return bool(self.asks or self.topics or self.looks_back or self.task)
 
 

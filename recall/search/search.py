@@ -22,7 +22,7 @@ from recall.types import Hit, Near
 __all__ = ["Found", "best_hits", "lexical_scores", "nearest"]
 
 
-# The stored rows nearest to a text, to tell whether it is known already.
+# The stored rows nearest to a text, which say whether it is known already.
 
 Floats = NDArray[np.float32]
 
@@ -55,7 +55,7 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
         near = index.scale.cosines(rows.matrix.products(vector[None])[0])
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
-    found = []
+    hits = []
     wanted = set(terms.tolist())
     stored = index.stored(scope, [int(rows.sequences.values[row]) for row in best])
     for row in best:
@@ -64,12 +64,12 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
             continue
         cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
         own = term_set(clean_text(entry.entry.text, _LONGEST))
-        found.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
-    found.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
-    by_overlap = sorted(found, key=lambda near: near.overlap, reverse=True)[:limit]
-    by_cosine = sorted(found, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
+        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
+    hits.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
+    by_overlap = sorted(hits, key=lambda near: near.overlap, reverse=True)[:limit]
+    by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
-    return tuple(near for near in found if id(near) in kept)
+    return tuple(near for near in hits if id(near) in kept)
 
 
 def _exactly(vector: Floats | None) -> Callable[[Floats, int], Floats] | None:
@@ -91,8 +91,8 @@ _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
 _FIRST_FEW = 3
-# How much less than the best row a row may be worth to be told, in log-odds: to who asks for something, and to who only
-# tells, and so waits for nothing.
+# The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
+# and for one that only states something.
 _MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
 
 
@@ -214,7 +214,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
     shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
     order = np.argsort(-ranks, kind="stable")
     if worth is not None and min_score > 0:
-        # To a reply the most useful rows are told, and none that is much less useful than the best of them.
+        # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
         shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
         order = np.argsort(-worth, kind="stable")
@@ -409,7 +409,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
     scores *= np.float32(rank.WORDS_WEIGHT)
-    scores = rank.with_neighbours(scores, constants.beside)
+    scores = rank.with_adjacent(scores, constants.adjacent)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
         embedded = _embedded(rows, allowed)

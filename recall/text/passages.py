@@ -25,17 +25,17 @@ def passages_of(text: str) -> list[str]:
     Fenced code and passages that look like code or tool output are left out.
     """
     prose = _FENCED.sub("\n", text[:_LONGEST_TEXT])
-    found: list[str] = []
+    passages: list[str] = []
     passage = ""
     for sentence in _SENTENCE.split(prose):
         for part in _pieces(sentence.strip()):
             if passage and _letters(passage) + _letters(part) > _LONGEST_PASSAGE:
-                found.append(passage)
+                passages.append(passage)
                 passage = ""
             passage = f"{passage} {part}" if passage and part[0] < "\u2e80" else passage + part
     if passage:
-        found.append(passage)
-    return [each for each in found if not _is_code(each)][:_PASSAGES]
+        passages.append(passage)
+    return [each for each in passages if not _is_code(each)][:_PASSAGES]
 
 
 def _pieces(sentence: str) -> list[str]:

@@ -7,8 +7,9 @@ pairs share a number, which adds a little noise to the ranking.
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
 from zlib import crc32
 
 import Stemmer
@@ -17,6 +18,7 @@ from recall.types import Entry
 
 __all__ = [
     "LONGEST_EMBEDDED",
+    "alike",
     "clean_text",
     "embedded_text",
     "indexed_text",
@@ -200,3 +202,29 @@ def embedded_text(entry: Entry) -> str:
     """Return the text that is encoded. It names the speaker: a bare "thanks" is near to every other one."""
     said = ": ".join(part for part in (entry.speaker, entry.heading, entry.text) if part)
     return clean_text("\n".join(part for part in (said, entry.reply) if part), LONGEST_EMBEDDED)
+
+
+# Everyday words that may stand for each other in a question and its answer: sofa and couch, 工资 and 薪水. The encoder
+# hardly sees what a kind and its members have in common, and a question rarely uses the word of the answer.
+
+_GROUPS = Path(__file__).with_name("alike.txt")
+"""A group a line, Chinese among the English. A kind stands beside its usual members."""
+
+
+def alike(terms: Iterable[int]) -> Iterator[int]:
+    """Yield the terms of words that may stand for those of a message."""
+    table = _table()
+    for term in terms:
+        yield from table.get(term, ())
+
+
+@cache
+def _table() -> Mapping[int, tuple[int, ...]]:
+    """Return the terms of the other words of each word's groups, by the word's first term."""
+    table: dict[int, dict[int, None]] = {}
+    for line in _GROUPS.read_text("utf-8").splitlines():
+        words = [terms for word in line.split() if (terms := tuple(terms_of(tokens_of(word))))]
+        for word in words:
+            others = (other for each in words if each != word for other in each)
+            table.setdefault(word[0], {}).update(dict.fromkeys(others))
+    return {term: tuple(others) for term, others in table.items()}

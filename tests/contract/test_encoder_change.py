@@ -10,8 +10,8 @@ from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.store.postgres.connection import in_schema
 from recall import Entry, FileEntries, PostgresRows, Rows
-from recall.rows.port import VectorSpace
 from recall.rows.sqlite import SqliteRows
+from recall.rows.tables import VectorSpace
 
 OLD = VectorSpace("old", 4, 0.1, 0.4)
 NEW = VectorSpace("new", 8, 0.2, 0.5)

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.links import Link, below, root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan, Retired
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
@@ -30,7 +31,7 @@ async def store(
     async with AsyncExitStack() as stack:
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
-            yield await open_postgres(stack, app_of(dsn), schema=stack.enter_context(migrated(dsn)))
+            yield (await open_shared(stack, app_of(dsn), StoreSettings(schema=stack.enter_context(migrated(dsn)))))[0]
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None)
 
@@ -63,10 +64,10 @@ async def test_wrong_codes_are_counted_by_identity_and_for_a_time(store: Store) 
 
 
 async def test_what_is_held_first_stays(store: Store) -> None:
-    await store.links.hold(TWO, "memory", {"a": "1", "b": "2"})
-    await store.links.hold(TWO, "memory", {"b": "3", "c": "4"})
-    assert await store.links.held(TWO, "memory") == {"a": "1", "b": "2", "c": "4"}
-    assert await store.links.held(TWO, "record") == {} == await store.links.held(ONE, "memory")
+    await store.links.add_items(TWO, "memory", {"a": "1", "b": "2"})
+    await store.links.add_items(TWO, "memory", {"b": "3", "c": "4"})
+    assert await store.links.items(TWO, "memory") == {"a": "1", "b": "2", "c": "4"}
+    assert await store.links.items(TWO, "record") == {} == await store.links.items(ONE, "memory")
 
 
 async def test_turns_go_with_a_link_and_come_back(store: Store) -> None:
@@ -77,22 +78,22 @@ async def test_turns_go_with_a_link_and_come_back(store: Store) -> None:
         for n in range(3)
     ]
     await episodes.add(said)
-    await links.join(TWO, ONE, 7.0)
+    await links.link(TWO, ONE, 7.0)
     assert await links.all() == {TWO: Link(target=ONE, at=7.0)}
-    assert await links.is_left([TWO])
-    assert not await links.is_left(["user:three"])
+    assert await links.has_own([TWO])
+    assert not await links.has_own(["user:three"])
     pages = await episodes.pages(ONE)
     moved = await links.move_turns(TWO, ONE)
     assert len(moved) == 3
     assert await links.move_turns(TWO, ONE) == []
-    assert not await links.is_left([TWO])
+    assert not await links.has_own([TWO])
     assert [await episodes.count(ONE), await episodes.count(TWO)] == [6, 0]
     assert pages != await episodes.pages(ONE), "the index follows"
-    assert list(await links.part(TWO, ONE)) == list(moved)
+    assert list(await links.unlink(TWO, ONE)) == list(moved)
     assert [await episodes.count(ONE), await episodes.count(TWO)] == [3, 3]
     assert [each.user for each in await episodes.all_of(TWO, 0, 9)] == [f"{TWO} {n}" for n in range(3)]
     assert await links.all() == {}
-    assert await links.held(TWO, "turn") == {}
+    assert await links.items(TWO, "turn") == {}
 
 
 async def test_what_was_forgotten_is_withheld_in_another_scope_too(store: Store) -> None:

@@ -12,11 +12,12 @@ import psycopg
 import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.scopes import ScopeTables
 from gateway_memory.sync.opening import open_store
 
@@ -61,7 +62,9 @@ async def place(
             tables.erase([Scope.parse(scope)])
             return tables.count([Scope.parse(scope)])
 
-        yield Place(store=await open_postgres(stack, app_of(dsn), schema=schema), run=run, erase=erase)
+        yield Place(
+            store=(await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0], run=run, erase=erase
+        )
 
 
 def _in_file(workspace: Path, query: str, values: tuple[object, ...]) -> list[Any]:
@@ -89,11 +92,11 @@ async def test_a_person_is_deleted_although_a_plan_is_no_json(place: Place) -> N
 async def test_a_link_is_taken_back_although_a_record_is_no_json(place: Place) -> None:
     for whole in ODD:
         place.run("INSERT INTO withheld_records (scope, shown, whole) VALUES (?, ?, ?)", ADA, f"of {whole}", whole)
-    await place.store.links.join(ZOE, ADA, 1.0)
-    await place.store.links.hold(ZOE, "record", {"s1": "{}"})
+    await place.store.links.link(ZOE, ADA, 1.0)
+    await place.store.links.add_items(ZOE, "record", {"s1": "{}"})
     body = json.dumps({"session_id": "s1", "topic": "\0"})
     place.run("INSERT INTO withheld_records (scope, shown, whole) VALUES (?, 's1', ?)", ADA, body)
-    await place.store.links.part(ZOE, ADA)
+    await place.store.links.unlink(ZOE, ADA)
     left = [whole for (whole,) in place.run("SELECT whole FROM withheld_records")]
     assert sorted(left) == sorted(ODD), "what belongs to the session is gone, and nothing else"
 

@@ -20,6 +20,7 @@ from recall import (
     Entry,
     FileEntries,
     Filter,
+    Line,
     PostgresRows,
     Recaller,
     RecallError,
@@ -29,8 +30,8 @@ from recall import (
     erase_scope,
     peek,
 )
-from recall.rows.port import LoadedRow, VectorSpace
 from recall.rows.sqlite import SqliteRows
+from recall.rows.tables import LoadedRow, VectorSpace
 from recall.types import RowsBusyError, RowsDamagedError, Stored
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")
@@ -594,7 +595,7 @@ def test_a_peek_reads_what_stands_there(path: Path) -> None:
     put(rows, entry(1), entry(2, until="2026-01-01"), entry(3, type="S"))
     with peek(path) as index:
         assert index.stamps("owner") == {"MEMORY.md": (1, 2)}
-        assert index.lines("owner", "2026-01-02") == [("i1", "line 1", "W", "MEMORY.md", 1.0, 0, "")]
+        assert index.lines("owner", "2026-01-02") == [Line("i1", "line 1", "W", "MEMORY.md", 1.0)]
         assert len(index.lines("owner", "2026-01-01")) == 2
         assert (index.count("owner"), index.count("nobody")) == (3, 0)
     rows.close()

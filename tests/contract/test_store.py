@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres import ON_POSTGRES, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import LeaseLostError, StoreError
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
@@ -28,7 +29,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.postgres.documents import DocumentRows
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.summaries import SessionRecord
@@ -47,7 +48,7 @@ async def store(
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
             schema = stack.enter_context(migrated(dsn))
-            yield await open_postgres(stack, app_of(dsn), schema=schema, sends=True)
+            yield (await open_shared(stack, app_of(dsn), StoreSettings(schema=schema), sends=True))[0]
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
     if request.param == "memory":
@@ -273,7 +274,7 @@ async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_s
             await store.records.withhold(OWNER_SCOPE)
         records = [row["summary"] for row in await store.records.read(OWNER_SCOPE)]
         seen = [each.content for number in range(3) for each in (await store.sessions.read("owner", f"s{number}"))[0]]
-        told = await store.episodes.told("owner", turns)
+        told = await store.episodes.quotable("owner", turns)
         sides = [(told.sides(turn, past=True) or ("", ""))[0] for turn in turns]
         return " | ".join(records), " | ".join(seen), " | ".join(sides)
 
@@ -304,7 +305,10 @@ async def test_what_was_forgotten_is_told_by_its_id_alone(store: Store) -> None:
     forgotten = Retired(memory=record("m1", text="I like numbats"), state="forgotten")
     outcome = CandidateOutcome(turn=0, action="forgotten", reason="command", id="m1")
     await carried_out(store, replace(plan(stage="command"), retired=(forgotten,), outcomes=(outcome,)))
-    assert [each.text for each in (await store.ledger.told("owner", ["m1", "m2"])).values()] == ["", "Rain is coming"]
+    assert [each.text for each in (await store.ledger.quotable("owner", ["m1", "m2"])).values()] == [
+        "",
+        "Rain is coming",
+    ]
     (last, first) = await store.ledger.receipts(limit=5, scope="owner")
     assert [(each.id, each.text) for each in last.outcomes] == [("m1", "")]
     assert [each.text for each in first.outcomes] == ["", "Rain is coming"]
@@ -672,10 +676,10 @@ async def test_a_notice_is_taken_once(store: Store) -> None:
 
 async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
     change = MemoryChange(id="abcdefgh", text="by hand", at=1.0, by_hand=True)
-    (event,) = await store.event_log.notice("owner", [change], 1.0)
+    (event,) = await store.event_log.add_edits("owner", [change], 1.0)
     assert (event.origin, event.number) == (store.event_log.instance, 1)
-    assert await store.event_log.notice("owner", [change], 2.0) == []
-    (again,) = await store.event_log.notice("owner", [replace(change, text="other words")], 3.0)
+    assert await store.event_log.add_edits("owner", [change], 2.0) == []
+    (again,) = await store.event_log.add_edits("owner", [replace(change, text="other words")], 3.0)
     assert again.number == 2
     assert await store.event_log.edited_since("owner", 2.0)
     assert not await store.event_log.edited_since("owner", 3.0)
@@ -684,7 +688,7 @@ async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
 async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> None:
     await store.sessions.open("chat", "owner", "s1", 1.0)
     for number in range(3):
-        await store.event_log.notice(
+        await store.event_log.add_edits(
             "owner", [MemoryChange(id=f"line{number}", text="t", at=5.0, by_hand=True)], 5.0 + number
         )
     origin = store.event_log.instance
@@ -717,10 +721,10 @@ async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store)
     await carried_out(store, plan(record("bbbbbbbb"), at=10.0))
     connection = store.turns._connection
     query = "UPDATE receipts SET outcome = '{' WHERE id = 1"
-    await connection.transact(lambda database: database.execute(query), of="owner")
+    await connection.transact(lambda database: database.execute(query), scopes="owner")
     (standing,) = await store.ledger.receipts(limit=5)
     assert standing.outcomes[0].id == "bbbbbbbb"
-    assert (await store.turns.queue()).unreadable == 1
+    assert (await store.turns.queue()).quarantined == 1
 
 
 async def test_a_workspace_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:

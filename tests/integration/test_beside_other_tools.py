@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -15,10 +16,8 @@ from thorough import amount
 
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk import replacing
-from gateway_memory.store.disk import replacing as kernel
-from gateway_memory.store.disk import replacing as lines
-from gateway_memory.store.disk.files import MarkdownFiles, _edit
-from gateway_memory.store.documents import FileEdit
+from gateway_memory.store.disk.files import MarkdownFiles
+from gateway_memory.store.documents import Edits, FileEdit
 from gateway_memory.store.markdown import Addition, parse
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "appending.py"
@@ -94,16 +93,16 @@ async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Pat
     with subprocess.Popen(command) as tool:
         while tool.poll() is None:
             replacing.rewrite(path, lambda content: (content or b"") + b'{"session_id": "ours"}\n')
-            lines.append(path, b'{"session_id": "ours"}\n')
+            replacing.append(path, b'{"session_id": "ours"}\n')
             await asyncio.sleep(0)
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     found = Counter(path.read_text("utf-8").splitlines())
     assert not {count for count in range(LINES) if found[f'{{"session_id": "other-{count}"}}'] != 1}
 
 
 def edited(path: Path, edit: FileEdit) -> str:
-    _edit(path, [edit])
-    replacing.look(closing=True)
+    replacing.rewrite(path, partial(Edits([edit]).apply, edit.file))
+    replacing.settle(closing=True)
     return path.read_text("utf-8")
 
 
@@ -139,7 +138,7 @@ def test_what_is_written_in_the_very_moment_of_the_exchange_is_kept(
     path = tmp_path / "MEMORY.md"
     if made:
         path.write_text("# Memory\n\n- mine\n- yours\n")
-    rename, keep = kernel.rename, replacing._keep
+    rename, keep = replacing.rename, replacing._keep
     done: list[str] = []
     held = path.open("r+") if made else (tmp_path / "unused").open("w")
 
@@ -165,7 +164,7 @@ def test_what_is_written_in_the_very_moment_of_the_exchange_is_kept(
     assert lines.count("- late") == (way != "deleted" and (made or way in ("appended", "saved")))
     assert lines.count("- yours") == ((made and way != "deleted") or way == "saved")
     assert lines.count("- mine") == (made and way == "appended"), "where they saved it without, it is gone"
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     assert not list(tmp_path.glob(".*"))
 
 
@@ -174,7 +173,7 @@ def test_a_line_completed_in_the_very_moment_of_the_exchange_stays_one(
 ) -> None:
     path = tmp_path / "sessions.jsonl"
     path.write_bytes(b"one\nof which ha")
-    rename = kernel.rename
+    rename = replacing.rename
     done: list[int] = []
     with path.open("ab", buffering=0) as held:
 
@@ -185,7 +184,7 @@ def test_a_line_completed_in_the_very_moment_of_the_exchange_stays_one(
 
         monkeypatch.setattr(replacing, "rename", just_before)
         replacing.rewrite(path, lambda content: b"ours\n" + (content or b""))
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     assert path.read_text().splitlines() == ["ours", "one", "of which half was missing"]
 
 
@@ -194,7 +193,7 @@ def test_lines_completed_at_each_of_several_exchanges_are_all_kept(
 ) -> None:
     path = tmp_path / "sessions.jsonl"
     path.write_bytes(b"one\nhalf of tw")
-    rename = kernel.rename
+    rename = replacing.rename
     parts = [b"o\n", b"half of thr", b"ee\n"]
     held = path.open("ab", buffering=0)
 
@@ -211,7 +210,7 @@ def test_lines_completed_at_each_of_several_exchanges_are_all_kept(
     replacing.rewrite(path, lambda content: b"ours\n" + (content or b""))
     held.write(b"".join(parts))
     held.close()
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     lines = path.read_text().splitlines()
     assert lines[:3] == ["ours", "one", "half of two"]
     assert "".join(lines[3:]) == "half of three"
@@ -224,7 +223,7 @@ def test_a_line_that_is_being_written_is_read_whole(tmp_path: Path, monkeypatch:
         rest = [b"lf was missing\n"]
         monkeypatch.setattr(time, "sleep", lambda _: rest and held.write(rest.pop()))
         replacing.rewrite(path, lambda content: (content or b"") + b"ours\n")
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     assert path.read_text().splitlines() == ["one", "of which half was missing", "ours"]
 
 
@@ -235,14 +234,14 @@ def test_what_a_tool_writes_much_later_into_the_old_file_is_found_at_the_next_lo
         edited(path, OURS)
         for number in range(3):
             held.write(f"- late {number}\n")
-            replacing.look()
+            replacing.settle()
             assert f"- late {number}" in path.read_text().splitlines()
         held.write("- a line of which ha")
         held.flush()
-        replacing.look()
+        replacing.settle()
         assert "of which" not in path.read_text()
         held.write("lf was missing\n")
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     lines = path.read_text().splitlines()
     assert [line for line in lines if "gm:" not in line] == [
         "- mine", "- late 0", "- late 1", "- late 2", "- a line of which half was missing",
@@ -260,7 +259,7 @@ path = Path(sys.argv[1])
 held = path.open("a", buffering=1)
 replacing.rewrite(path, lambda content: b"- new\\n" + content)
 held.write("- late 1\\n")
-replacing.look()
+replacing.settle()
 held.write("- late 2\\n")
 path.with_name(".fffffff-2.tmp").write_text("a draft that was never finished")
 path.with_name(".MEMORY.md.abcd1234.tmp").write_text("one of an earlier version")
@@ -281,7 +280,7 @@ os._exit(9)
 def test_without_the_kernels_help_a_file_is_replaced_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, exchange: bool
 ) -> None:
-    monkeypatch.setattr(kernel._SYSTEM, "_call", None)
+    monkeypatch.setattr(replacing, "_RENAME", None)
     monkeypatch.setattr(replacing, "is_unwritten", lambda _: None)
     path = tmp_path / "MEMORY.md"
     if exchange:
@@ -290,7 +289,7 @@ def test_without_the_kernels_help_a_file_is_replaced_all_the_same(
     with (path if exchange else tmp_path / "nothing").open("a", buffering=1) as held:
         replacing.rewrite(path, lambda content: (content or b"") + b"- new\n")
         held.write("- late\n")
-    replacing.look(closing=True)
+    replacing.settle(closing=True)
     expected = ["- mine", "- new", "- late"] if exchange else ["- new"]
     assert path.read_text().splitlines() == expected
     assert path.stat().st_mode & 0o777 == (0o640 if exchange else 0o600)
@@ -311,5 +310,5 @@ def test_a_disk_that_fills_while_lines_are_appended_cuts_off_nobody_elses(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
-            lines.append(path, b"ours\n")
+            replacing.append(path, b"ours\n")
     assert "of another tool" in path.read_text().splitlines()

@@ -2,10 +2,11 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from inside import connection, journal_rows, parts
@@ -14,9 +15,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.capture.upkeep import earned
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
-from gateway_memory.store.disk import files
+from gateway_memory.store.disk import files, replacing
 from gateway_memory.store.disk.files import MarkdownFiles
-from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.record import MemoryRecord
@@ -199,21 +199,20 @@ async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
 async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, loop, edit = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC)), asyncio.get_running_loop(), files._edit
+    clock, loop = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC)), asyncio.get_running_loop()
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         listener = await memory.start_session("listener", user=OWNER)
         looks, follower = 0, parts(memory).storage.follower
 
-        def watched(folder: Path, change: Sequence[FileEdit]) -> object:
+        def watched(path: Path, change: Callable[[bytes | None], bytes | None]) -> None:
             nonlocal looks
-            patch = edit(folder, change)
+            replacing.rewrite(path, change)
             asyncio.run_coroutine_threadsafe(follower.refresh(listener.scope), loop).result(30)
             looks += 1
-            return patch
 
         with monkeypatch.context() as patch:
-            patch.setattr(files, "_edit", watched)
+            patch.setattr(files, "replacing", SimpleNamespace(**{**vars(replacing), "rewrite": watched}))
             session = await end(memory)
             await memory.command(session, "/memory undo")
         assert looks == 4

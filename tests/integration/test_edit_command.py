@@ -201,7 +201,7 @@ async def test_a_linked_scope_names_where_its_memory_is(
     place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with GatewayMemory(load_config(place.config), place.workspace) as memory:
-        await parts(memory).storage.links.join("user:zoe", "user:yan", 1.0)
+        await parts(memory).storage.links.link("user:zoe", "user:yan", 1.0)
     checkout = ["checkout", *place.options, "--scope", "user:zoe", str(tmp_path / "out")]
     assert await asyncio.to_thread(main, checkout) == 1
     assert not (tmp_path / "out").exists()

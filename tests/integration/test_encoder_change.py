@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from recall import Entry, Recaller, RecallSettings
 from recall.encoding.encoder import BUNDLED
-from recall.rows.port import VectorSpace
 from recall.rows.sqlite import SqliteRows
+from recall.rows.tables import VectorSpace
 
 LINES = 200
 

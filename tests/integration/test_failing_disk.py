@@ -177,7 +177,7 @@ async def test_a_disk_that_fails_at_the_start_or_the_end_raises_our_error(
 async def test_files_that_cannot_be_written_raise_our_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders in the files' places, which not even root can write over."""
     # How long a call waits for turns that were accepted, which can't be written here.
-    monkeypatch.setattr("gateway_memory.commands.dispatch._CATCH_UP_SECONDS", 0.1)
+    monkeypatch.setattr("gateway_memory.commands.dispatch.CATCH_UP_SECONDS", 0.1)
     monkeypatch.setattr("gateway_memory.capture.lifecycle._RULES_SECONDS", 0.1)
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         session = await memory.start_session("chat", user=OWNER)

@@ -18,7 +18,7 @@ from gateway_memory.store.postgres.connection import in_schema
 from gateway_memory.store.postgres.scopes import ScopeTables
 from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, Stamp
 from recall.encoding.encoder import BUNDLED
-from recall.rows.port import LargeScope
+from recall.rows.postgres_large import LargeRows
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")
 NOW = 1_700_000_000.0
@@ -138,13 +138,13 @@ async def filled(recaller: Recaller, scope: str = "owner") -> None:
     await recaller.embedded()
 
 
-def large(recaller: Recaller, rows: PostgresRows, scope: str = "owner") -> "asyncio.Future[LargeScope | None]":
+def large(recaller: Recaller, rows: PostgresRows, scope: str = "owner") -> "asyncio.Future[LargeRows | None]":
     """Ask for a scope, as a search would to which it is too large."""
     thread = recaller._thread
     return asyncio.ensure_future(thread.run(lambda _: rows.large(scope, LINES)))
 
 
-async def built(recaller: Recaller, rows: PostgresRows) -> LargeScope:
+async def built(recaller: Recaller, rows: PostgresRows) -> LargeRows:
     """Wait until a scope is searched in the database, and all of it is there."""
     async with asyncio.timeout(seconds(60)):
         while True:
@@ -237,7 +237,7 @@ async def _held_by(recaller: Recaller, rows: PostgresRows, word: str) -> int:
     def job(_: object) -> int:
         found = rows.large("owner", LINES)
         assert found
-        return sum(len(part) for _, part in found.holding(_terms(word))) // 12
+        return sum(len(part) for _, part in found.postings(_terms(word))) // 12
 
     thread = recaller._thread
     return await thread.run(job)
@@ -295,7 +295,7 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
     assert owner.execute("SELECT max(block) FROM large_word").fetchone() == words, "the lists of words stay"
 
 
-def _nearest(found: LargeScope) -> Sequence[int]:
+def _nearest(found: LargeRows) -> Sequence[int]:
     with found.reading():
         return found.nearest([0.1] * 32, 5, None)
 

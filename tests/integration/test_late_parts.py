@@ -48,7 +48,7 @@ class Part(NamedTuple):
 PARTS = {
     "sync": Part(lambda memory: parts(memory).storage.follower, "refresh"),
     "search": Part(lambda memory: parts(memory).storage.recaller, "search"),
-    "episodes": Part(lambda memory: parts(memory).storage.episodes, "told", "episode"),
+    "episodes": Part(lambda memory: parts(memory).storage.episodes, "quotable", "episode"),
     "archive": Part(lambda memory: parts(memory).storage.records, "read", "record"),
 }
 

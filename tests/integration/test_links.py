@@ -239,7 +239,7 @@ async def test_links_are_refused_where_nobody_can_be_told_apart(tmp_path: Path) 
 
 async def test_a_link_that_was_cut_off_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, _ = WHO
-    for broken in ("hold", "move_turns", "share_forgotten"):
+    for broken in ("add_items", "move_turns", "share_forgotten"):
         async with GatewayMemory(WORDS, tmp_path / broken) as memory:
             await say(memory, two, "Grandmother brews elderflower cordial")
             links = parts(memory).storage.links
@@ -251,7 +251,7 @@ async def test_a_link_that_was_cut_off_is_completed(tmp_path: Path, monkeypatch:
             assert await texts(memory, one) == ["Grandmother brews elderflower cordial"]
             assert "elderflower" in await all_told(memory, one, "elderflower cordial")
             with monkeypatch.context() as patch:
-                patch.setattr(type(parts(memory).storage.links), "part", _failing)
+                patch.setattr(type(parts(memory).storage.links), "unlink", _failing)
                 with pytest.raises(RuntimeError):
                     await command(memory, two, "/memory unlink")
             assert await texts(memory, one) == ["Grandmother brews elderflower cordial"], "still linked"

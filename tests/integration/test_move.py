@@ -22,10 +22,10 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.store.journal.moving import FilesSide
+from gateway_memory.store.journal.migration import FilesSide
 from gateway_memory.store.journal.session_state import NewTurn
 from gateway_memory.store.journal.sqlite import open_journal
-from gateway_memory.store.moving import LEFT, PARTS
+from gateway_memory.store.migration import NOT_MIGRATED, PARTS
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.scopes import PostgresSide
 from gateway_memory.store.summaries import SessionRecord
@@ -357,9 +357,9 @@ async def test_a_memory_without_documents_moves(
 
 def test_no_table_is_forgotten(dsn: str, schema: str, tmp_path: Path) -> None:
     with PostgresSide.open(dsn, schema, reads=True) as side:
-        assert side.tables() - LEFT == PARTS.keys()
+        assert side.tables() - NOT_MIGRATED == PARTS.keys()
     with FilesSide.open(tmp_path, reads=False) as files:
-        assert files.tables() - LEFT == PARTS.keys() - {"documents", "record_files"}
+        assert files.tables() - NOT_MIGRATED == PARTS.keys() - {"documents", "record_files"}
         for part in PARTS:
             with PostgresSide.open(dsn, schema, reads=True) as side:
                 assert side.columns(part) == files.columns(part), part

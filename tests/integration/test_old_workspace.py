@@ -79,7 +79,7 @@ async def test_sessions_records_and_switches_go_on(tmp_path: Path) -> None:
         laptop = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)
         assert not laptop.on("observations"), "the user said so, and the process died since"
         assert "Last Session" in laptop.opening
-        assert (await parts(memory).storage.turns.queue()).unreadable == 1, "the row that was set aside before"
+        assert (await parts(memory).storage.turns.queue()).quarantined == 1, "the row that was set aside before"
 
 
 async def test_the_files_of_0_1_0_are_left_as_they_were_where_nothing_changes(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import psycopg
 import pytest
 from postgres import KINDS, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
@@ -30,7 +31,7 @@ def schema(dsn: str) -> Iterator[str]:
 @pytest.fixture
 async def store(dsn: str, schema: str) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
-        yield await open_postgres(stack, app_of(dsn), schema=schema)
+        yield (await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0]
 
 
 @pytest.fixture

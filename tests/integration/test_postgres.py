@@ -32,10 +32,10 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
-from gateway_memory.store.postgres.opening import open_postgres
-from gateway_memory.store.postgres.schema import check, migrate, standing
+from gateway_memory.store.postgres.opening import open_shared
+from gateway_memory.store.postgres.schema import check, migrate, state_of
 from gateway_memory.store.postgres.spool import PostgresTurns
-from gateway_memory.sync.peers import Neighbours
+from gateway_memory.sync.peers import Peers
 from gateway_memory.transfer.deletion import Deletion, lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
@@ -130,13 +130,13 @@ async def test_a_session_that_went_on_at_another_host_is_not_told_its_own_words(
 async def test_what_a_session_was_told_a_host_that_is_behind_does_not_tell_again(
     schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind, look = True, Neighbours.look
+    behind, look = True, Peers.look
 
-    async def late_look(self: Neighbours) -> None:
+    async def late_look(self: Peers) -> None:
         if not behind:
             await look(self)
 
-    monkeypatch.setattr(Neighbours, "look", late_look)
+    monkeypatch.setattr(Peers, "look", late_look)
     settings = Config(defaults=replace(config(schema).defaults, opening=OpeningSettings(enabled=False)))
     async with (
         GatewayMemory(settings, tmp_path / "one") as here,
@@ -247,7 +247,7 @@ async def test_a_host_hears_of_what_another_one_completed_for_it(
 @pytest.fixture
 async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
     async with AsyncExitStack() as stack:
-        one, two = [await open_postgres(stack, app_of(dsn), schema=schema) for _ in range(2)]
+        one, two = [(await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0] for _ in range(2)]
         yield one, two
 
 
@@ -291,7 +291,7 @@ async def test_who_waits_for_a_lock_lets_others_work(dsn: str, schema: str) -> N
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as other:
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'owner', 0))")
         query = "INSERT INTO usage (day) VALUES ('2026-11-24')"
-        waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, alone=["owner"]))
+        waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, exclusive=["owner"]))
         for _ in range(30):
             assert await connection.rows("SELECT 1") == [(1,)]
             await asyncio.sleep(0.05)
@@ -545,7 +545,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     here: dict[str, set[str]] = {}
     with sqlite3.connect(":memory:", isolation_level=None) as database:
         migrate_file(database, Path(":memory:"))
-        for statement in SCHEMA.split(";"):
+        for statement in SCHEMA.read_text("utf-8").split(";"):
             database.execute(statement)
         query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
         for table, column in database.execute(query):
@@ -565,7 +565,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
 
 
 def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
-    assert standing(dsn, schema).missing == ()
+    assert state_of(dsn, schema).missing == ()
     assert migrate(dsn, schema) == []
     with pytest.raises(StoreError, match="CREATE ROLE"):
         migrate(dsn, schema, app_role="nobody_has_made_it")

@@ -142,8 +142,8 @@ async def test_who_does_not_wait_is_told_that_it_is_held(connection: PostgresCon
     with beside(dsn, schema) as other:
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'one', 0))")
         with pytest.raises(StoreBusyError):
-            await connection.transact(lambda _: None, alone=["one"], waits=False)
-        assert await connection.transact(lambda _: 1, alone=["two"], waits=False) == 1
+            await connection.transact(lambda _: None, exclusive=["one"], waits=False)
+        assert await connection.transact(lambda _: 1, exclusive=["two"], waits=False) == 1
 
 
 # Nothing reads it all

@@ -186,7 +186,7 @@ async def test_a_step_waits_for_a_backup_without_stopping_hosts(
             connection = PostgresConnection(app_of(dsn), schema=schema)
             await connection.open()
             for _ in range(5):  # behind the step, and each within the patience of a host
-                assert await connection.rows("SELECT count(*) FROM turns", of="*") == [(0,)]
+                assert await connection.rows("SELECT count(*) FROM turns", scopes="*") == [(0,)]
             await connection.close()
             assert not done
         finally:

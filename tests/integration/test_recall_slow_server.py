@@ -8,7 +8,7 @@ from patience import seconds
 from postgres import KINDS, app_of, migrated
 
 from gateway_memory.store.postgres.connection import in_schema
-from recall import Entry, FileEntries, PatientConnection, PostgresRows, RecallError, Rows
+from recall import Entry, FileEntries, PostgresRows, RecallError, Rows, TimeoutConnection
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
@@ -29,7 +29,7 @@ def schema(dsn: str) -> Iterator[str]:
 @pytest.fixture
 def rows(dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rows]:
     # Whatever ends here, the server has ended it.
-    monkeypatch.setattr(PatientConnection, "patience_seconds", seconds(60))
+    monkeypatch.setattr(TimeoutConnection, "timeout_seconds", seconds(60))
     rows = PostgresRows(app_of(dsn), {**in_schema(schema), "application_name": NAME})
     rows.open()
     rows.replace("owner", [FileEntries(name="MEMORY.md", stamp=None, entries=[Entry(id="1", text="tea", at=1.0)])], {})

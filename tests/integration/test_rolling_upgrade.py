@@ -16,7 +16,7 @@ import talking_host
 from patience import seconds
 from postgres import KINDS, app_of, app_role, fresh_schema
 
-from gateway_memory.store.postgres.schema import STEPS, migrate, standing
+from gateway_memory.store.postgres.schema import STEPS, migrate, state_of
 
 ROOT = Path(__file__).parents[2]
 HOST = (sys.executable, str(talking_host.__file__))
@@ -107,7 +107,7 @@ async def test_hosts_are_exchanged_one_by_one_while_all_talk(dsn: str, before: P
         await asyncio.sleep(seconds(1))
         said |= {three.name: await three.end(), four.name: await four.end()}
 
-        assert standing(dsn, schema).missing == ()
+        assert state_of(dsn, schema).missing == ()
         assert min(said.values()) > 5
         with psycopg.connect(dsn, options=f"-csearch_path={schema}") as connection:
             rows = connection.execute('SELECT scope, session_key, "user" FROM episodes ORDER BY turn').fetchall()

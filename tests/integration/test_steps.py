@@ -23,7 +23,7 @@ from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.journal import sqlite
 from gateway_memory.store.journal.sqlite import STEPS, open_journal
 from gateway_memory.store.postgres import schema as schemas
-from gateway_memory.store.postgres.schema import check, migrate, standing, status
+from gateway_memory.store.postgres.schema import check, migrate, state_of, status
 from recall import EmbedderSettings, RecallSettings
 
 DATA = Path(__file__).parents[1] / "data"
@@ -245,7 +245,7 @@ class TestPostgres:
         assert ("missing", ", ".join(schemas.STEPS.read())) in status(dsn, former)
         assert migrate(dsn, former) == list(schemas.STEPS.read())
         assert content(dsn, former, columns, without="migrations") == before
-        assert standing(dsn, former).applied == tuple(schemas.STEPS.read())
+        assert state_of(dsn, former).applied == tuple(schemas.STEPS.read())
         assert migrate(dsn, former) == []
         with migrated(dsn) as new:
             fresh = catalog(dsn, new)

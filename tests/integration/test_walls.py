@@ -7,13 +7,14 @@ import psycopg
 import pytest
 from postgres import KINDS, app_of, migrated
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.store.journal.sql import Named
+from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
-from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.record import MemoryRecord
 from recall import Entry, FileEntries, PostgresRows, Stamp
@@ -39,7 +40,7 @@ def schema(dsn: str) -> Iterator[str]:
 async def store(dsn: str, schema: str) -> AsyncIterator[Store]:
     """A memory of three scopes, each with a document and a memory of its own."""
     async with AsyncExitStack() as stack:
-        store = await open_postgres(stack, app_of(dsn), schema=schema)
+        store = (await open_shared(stack, app_of(dsn), StoreSettings(schema=schema)))[0]
         for scope in (OWNER_SCOPE, ZOE, ADA):
             async with store.documents.writing(scope):
                 await store.documents.create(scope, MEMORY_FILE, f"# Memory\n\n- of {scope.key}\n")
@@ -72,15 +73,19 @@ async def connection(dsn: str, schema: str, store: Store) -> AsyncIterator[Postg
     ],
 )
 async def test_a_query_that_forgets_its_scope_sees_what_is_named(
-    connection: PostgresConnection, named: Named, seen: list[str]
+    connection: PostgresConnection, named: Scopes, seen: list[str]
 ) -> None:
     query = "SELECT text FROM memories ORDER BY scope"
     for _ in range(2):  # over the same connection, on which nothing may stay named
-        assert [row[0] for row in await connection.rows(query, of=named)] == seen
+        assert [row[0] for row in await connection.rows(query, scopes=named)] == seen
         assert await connection.rows(query) == []
-        assert [row[0] for row in await connection.read(lambda it: it.execute(query).fetchall(), of=named)] == seen
-        assert [row[0] for row in await connection.transact(lambda it: it.execute(query).fetchall(), of=named)] == seen
-        found = await connection.transact(lambda it: it.execute(query).fetchall(), of=named, alone=["a"], beside=["b"])
+        assert [row[0] for row in await connection.read(lambda it: it.execute(query).fetchall(), scopes=named)] == seen
+        assert [
+            row[0] for row in await connection.transact(lambda it: it.execute(query).fetchall(), scopes=named)
+        ] == seen
+        found = await connection.transact(
+            lambda it: it.execute(query).fetchall(), scopes=named, exclusive=["a"], shared=["b"]
+        )
         assert [row[0] for row in found] == seen
 
 
@@ -93,21 +98,21 @@ async def test_a_query_that_forgets_its_scope_sees_what_is_named(
 )
 async def test_what_is_written_into_another_scope_is_refused(connection: PostgresConnection, query: str) -> None:
     with pytest.raises(StoreError, match="PostgreSQL refuses it"):
-        await connection.transact(lambda database: database.execute(query), of="user:ada")
+        await connection.transact(lambda database: database.execute(query), scopes="user:ada")
 
 
 async def test_what_is_changed_without_a_name_is_not_found(connection: PostgresConnection) -> None:
     for query in ("DELETE FROM memories", "UPDATE documents SET content = ''", "DELETE FROM plans"):
-        assert await connection.transact(lambda database: database.execute(query).rowcount, of="user:eve") == 0  # noqa: B023
-    assert await connection.rows("SELECT count(*) FROM memories", of="*") == [(3,)]
+        assert await connection.transact(lambda database: database.execute(query).rowcount, scopes="user:eve") == 0  # noqa: B023
+    assert await connection.rows("SELECT count(*) FROM memories", scopes="*") == [(3,)]
 
 
 async def test_documents_are_seen_by_their_folder(connection: PostgresConnection) -> None:
     query = "SELECT convert_from(content, 'UTF8') FROM documents"
-    ((text,),) = await connection.rows(query, of=f"folder {ZOE.folder}")
+    ((text,),) = await connection.rows(query, scopes=f"folder {ZOE.folder}")
     assert "of user:zoe" in text
-    assert await connection.rows(query, of="user:zoe") == []
-    assert len(await connection.rows(query, of="folder ")) == 1  # the owner's
+    assert await connection.rows(query, scopes="user:zoe") == []
+    assert len(await connection.rows(query, scopes="folder ")) == 1  # the owner's
 
 
 def test_the_index_shows_the_scope_that_is_asked_for(dsn: str, schema: str) -> None:

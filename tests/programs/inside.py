@@ -33,7 +33,7 @@ def encoder_loaded(memory: GatewayMemory) -> bool:
 
 async def journal_rows(memory: GatewayMemory, query: str, values: Sequence[object] = ()) -> list[Any]:
     """Return all rows of a query of an open memory's journal."""
-    return await connection(memory).rows(query, values, of="*")
+    return await connection(memory).rows(query, values, scopes="*")
 
 
 def mqtt_status(memory: GatewayMemory) -> NotifierStatus | None:

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from gateway_memory.cli.main import main
-from gateway_memory.store.journal.moving import FilesSide
-from gateway_memory.store.moving import Cursor, Row
+from gateway_memory.store.journal.migration import FilesSide
+from gateway_memory.store.migration import Cursor, Row
 from gateway_memory.store.postgres.scopes import PostgresSide
 
 

@@ -187,7 +187,7 @@ def test_a_denial_that_nobody_said_is_doubtful(content: str, said: str, doubt: s
     assert problem(content, turn(1, said)) == doubt
 
 
-def test_a_denial_is_looked_for_in_the_sentence_that_is_quoted() -> None:
+def test_a_denial_has_replaced_in_the_sentence_that_is_quoted() -> None:
     said = turn(1, "I hate Mondays. I like coffee with milk.")
     assert problem("The user does not like coffee", said, quote="I like coffee") == "not_said"
     assert problem("The user does not like Mondays", said, quote="hate Mondays") == ""

@@ -1,11 +1,10 @@
 """Rows that are ranked in place get the scores of an index without vectors."""
 
 import time
-from dataclasses import dataclass
 
 import pytest
 
-from recall import EmbedderSettings, Entry, Recaller, RecallSettings, Stamp, related
+from recall import EmbedderSettings, Entry, Line, Recaller, RecallSettings, Stamp, related
 from recall.text.topics import traits_of
 
 TEXTS = (
@@ -20,15 +19,10 @@ TEXTS = (
 NOW = time.time()
 
 
-@dataclass(frozen=True)
-class Row:
-    id: str
-    text: str
-    at: float
-    traits: int
-
-
-ROWS = [Row(f"i{at}", text, NOW - 86400 * at, traits_of(text, standing=False)) for at, text in enumerate(TEXTS)]
+ROWS = [
+    Line(f"i{at}", text, "W", "MEMORY.md", NOW - 86400 * at, traits_of(text, standing=False))
+    for at, text in enumerate(TEXTS)
+]
 
 
 def found(message: str) -> list[tuple[str, float]]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
+from typing import Never
 
 import pytest
 
@@ -72,6 +73,9 @@ class Link:
         return self.acknowledgements[-1]
 
     async def send(self, messages: list[tuple[str, bytes]]) -> None:
+        raise NotImplementedError
+
+    async def lost(self) -> Never:
         raise NotImplementedError
 
     def acknowledge(self) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier.receiver import ASKED_AT_ONCE, LONGEST_SECONDS, PATIENCE_SECONDS, Gap, Tracker
+from notifier.receiver import FIRST_WAIT_SECONDS, LONGEST_SECONDS, REQUESTED_AT_ONCE, Gap, Tracker
 
 
 def test_what_comes_in_order_is_given_out_at_once() -> None:
@@ -15,7 +15,7 @@ def test_what_comes_in_order_is_given_out_at_once() -> None:
     assert tracker.next_due() is None
 
 
-def test_a_gap_is_asked_for_after_a_little_patience_and_ever_more_rarely() -> None:
+def test_a_gap_is_requested_after_a_short_wait_and_ever_more_rarely() -> None:
     tracker: Tracker[int] = Tracker({})
     assert tracker.offer("a", 3, 3, 0) == []
     assert tracker.due(0) == []
@@ -27,7 +27,7 @@ def test_a_gap_is_asked_for_after_a_little_patience_and_ever_more_rarely() -> No
         now = due
         assert tracker.due(now) == [Gap(origin="a", first=1, last=2)]
         assert tracker.due(now) == []
-    assert waits[:4] == [PATIENCE_SECONDS, PATIENCE_SECONDS, 2 * PATIENCE_SECONDS, 4 * PATIENCE_SECONDS]
+    assert waits[:4] == [FIRST_WAIT_SECONDS, FIRST_WAIT_SECONDS, 2 * FIRST_WAIT_SECONDS, 4 * FIRST_WAIT_SECONDS]
     assert waits[-1] == LONGEST_SECONDS
     assert tracker.offer("a", 1, 1, now) == [1]
     assert tracker.offer("a", 2, 2, now) == [2, 3]
@@ -38,10 +38,10 @@ def test_a_head_that_is_ahead_is_a_gap_too_and_a_long_one_is_asked_for_in_pieces
     tracker: Tracker[int] = Tracker({"a": 1})
     tracker.head("a", 1000, 0)
     asked: list[int] = []
-    now = PATIENCE_SECONDS
+    now = FIRST_WAIT_SECONDS
     while gaps := tracker.due(now):
         (gap,) = gaps
-        assert gap.last - gap.first < ASKED_AT_ONCE
+        assert gap.last - gap.first < REQUESTED_AT_ONCE
         asked += range(gap.first, gap.last + 1)
         for number in range(gap.first, gap.last + 1):
             assert tracker.offer("a", number, number, now) == [number]
@@ -52,10 +52,10 @@ def test_what_is_gone_is_waited_for_no_longer() -> None:
     tracker: Tracker[int] = Tracker({"a": 1})
     for number in (4, 6, 9):
         assert tracker.offer("a", number, number, 0) == []
-    assert tracker.gone("a", 5, 0) == [4, 6]
+    assert tracker.skip("a", 5, 0) == [4, 6]
     assert tracker.received_upto("a") == 6
-    assert tracker.gone("a", 3, 0) == []
-    assert tracker.gone("a", 10**9, 0) == [9], "nobody can say more is gone than there was"
+    assert tracker.skip("a", 3, 0) == []
+    assert tracker.skip("a", 10**9, 0) == [9], "nobody can say more is gone than there was"
     assert tracker.received_upto("a") == 9
 
 
@@ -71,7 +71,7 @@ def test_any_order_with_any_repetition_is_given_out_once_in_order(
     given_out: dict[str, list[int]] = {"a": [], "b": []}
     for now, (origin, number) in enumerate(arrivals):
         given_out[origin] += tracker.offer(origin, number, number, now) or []
-        assert len(tracker._origins[origin].held) <= limit + 1
+        assert len(tracker._origins[origin].pending) <= limit + 1
     for _ in range(200):  # whoever answers what is asked brings all of it to an end
         due = tracker.next_due()
         if due is None:

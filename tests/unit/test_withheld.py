@@ -37,7 +37,9 @@ SAYS_NOT = [
 
 
 def hidden(text: str, **values: float | str) -> Withheld:
-    return Withheld([Forgotten(text=text, at=float(values.get("at", 5)), stands=str(values.get("stands", "")))])
+    return Withheld(
+        [Forgotten(text=text, at=float(values.get("at", 5)), replacement=str(values.get("replacement", "")))]
+    )
 
 
 @pytest.mark.parametrize(("forgotten", "text"), SAYS)
@@ -54,10 +56,10 @@ def test_what_only_shares_a_word_is_told(forgotten: str, text: str) -> None:
 
 
 def test_what_stands_again_in_its_place_is_told() -> None:
-    moved = hidden("I live in Munich with my cat", stands="I live in Berlin with my cat")
+    moved = hidden("I live in Munich with my cat", replacement="I live in Berlin with my cat")
     assert moved.says("lives in Munich with a cat")
     assert not moved.says("lives in Berlin with a cat")
-    assert not hidden("I like tea", stands="The user likes tea").says("likes tea")
+    assert not hidden("I like tea", replacement="The user likes tea").says("likes tea")
 
 
 def test_what_is_said_after_it_was_forgotten_counts_again() -> None:

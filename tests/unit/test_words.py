@@ -63,7 +63,7 @@ Sessions = st.lists(st.integers(0, 2), min_size=0, max_size=12)
 @given(sessions=Sessions, seed=st.integers(0, 99))
 def test_a_row_gets_shares_of_those_beside_it_in_its_session(sessions: list[int], seed: int) -> None:
     words = np.random.default_rng(seed).random(len(sessions), dtype=np.float32)
-    spread = rank.with_neighbours(words, rank.beside(np.array(sessions, np.uint32)))
+    spread = rank.with_adjacent(words, rank.adjacent(np.array(sessions, np.uint32)))
     for row, score in enumerate(spread.tolist()):
         shares = {row - 1: rank.BEFORE_SHARES[0], row - 2: rank.BEFORE_SHARES[1], row + 1: rank.AFTER_SHARE}
         expected = float(words[row]) + sum(

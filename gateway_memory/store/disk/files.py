@@ -5,12 +5,11 @@ executor.
 """
 
 import asyncio
-import hashlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import wait
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,8 +21,7 @@ from gateway_memory.scope import OWNER_SCOPE, Scope, folders_in
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable
 from gateway_memory.store.disk.workspace import FILE_MODE
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit, Patch, edited
-from gateway_memory.store.ports import Stamps
+from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from recall import Stamp
 
 __all__ = ["MarkdownFiles"]
@@ -35,8 +33,8 @@ _LOOK_SECONDS: Final = 1.2
 _LAST_LOOK_SECONDS: Final = 1.0
 
 
-class MarkdownFiles:
-    """The port `Documents` over the folder of one workspace."""
+class MarkdownFiles(Documents):
+    """In the folder of one workspace."""
 
     def __init__(self, workspace: Path, state: Path, report: Callable[[NotOwnError], None] = lambda _: None) -> None:
         self.folder = workspace
@@ -55,7 +53,7 @@ class MarkdownFiles:
         """Shut the threads down without waiting for one that hangs."""
         if self._looking:
             self._looking.cancel()
-        wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
+        wait([self._writer.submit(replacing.settle, closing=True)], timeout=_LAST_LOOK_SECONDS)
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._writer.shutdown(wait=False, cancel_futures=True)
 
@@ -84,7 +82,7 @@ class MarkdownFiles:
     async def scan(self, scope: Scope) -> Stamps:
 
         def work() -> Stamps:
-            replacing.look()  # include late writes of others to a file that was replaced
+            replacing.settle()  # include late writes of others to a file that was replaced
             found, refused = scan_own(self._owned, scope.folder)
             for error in refused:
                 self._refuse(error)
@@ -108,44 +106,28 @@ class MarkdownFiles:
 
         return await self._read(work)
 
-    async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+    async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
+        def work() -> None:
+            for name in names:
+                replacing.rewrite(self._place(scope, name), partial(change, name))
 
-        def work() -> tuple[Patch, ...]:
-            files = dict.fromkeys(change.file for change in edits)
-            made = {
-                file: iter(_edit(self._place(scope, file), [change for change in edits if change.file == file]))
-                for file in files
-            }
-            return tuple(next(made[change.file]) for change in edits)
-
-        return await self._write(work)
-
-    async def create(self, scope: Scope, name: str, text: str) -> None:
-        content = text.encode("utf-8", "replace")
-        await self._write(lambda: replacing.rewrite(self._place(scope, name), lambda _: content))
-
-    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
-        done = False
-
-        def change(content: bytes | None) -> bytes | None:
-            nonlocal done
-            done = (content or b"") == was.encode("utf-8", "surrogateescape")
-            return text.encode("utf-8", "surrogateescape") if done else None
-
-        await self._write(lambda: replacing.rewrite(self._place(scope, name), change))
-        return done
+        await self._write(work)
 
     def _place(self, scope: Scope, name: str) -> Path:
-        """Return where a document is written; what stands there and is not the scope's own is set aside."""
+        """Return where a document is written; what is there and is not the scope's own is set aside."""
         return writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
 
     async def folders(self) -> list[str]:
-        return await self._read(lambda: folders_in(self.folder)[1:])
+        return await self._read(lambda: folders_in(self._owned.workspace)[1:])
 
     async def sweep(self) -> None:
 
         def find() -> list[Path]:
-            folders = (self.folder / folder / below for folder in folders_in(self.folder) for below in ("", "memory"))
+            folders = (
+                self._owned.workspace / folder / below
+                for folder in folders_in(self._owned.workspace)
+                for below in ("", "memory")
+            )
             return [path for path in folders if replacing.has_leftovers(path)]
 
         def work() -> None:
@@ -160,11 +142,11 @@ class MarkdownFiles:
     def _look(self) -> None:
         """Check replaced files until they can receive no more writes, even if no message triggers a check."""
         self._looking = None
-        self._writer.submit(replacing.look)
+        self._writer.submit(replacing.settle)
         self._look_later()
 
     def _look_later(self) -> None:
-        if self._looking is None and replacing.is_looked_for():
+        if self._looking is None and replacing.has_replaced():
             self._looking = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
 
     async def _read(self, work: Callable[[], T]) -> T:
@@ -189,25 +171,4 @@ def _read(owned: Owned, file: str) -> tuple[str, Stamp] | None:
             raw = stream.read()
     except FileNotFoundError:
         return None
-    digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
-    return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
-
-
-def _edit(path: Path, changes: Sequence[FileEdit]) -> list[Patch]:
-    """Apply edits of one file in order, with one write, and return the patch of each."""
-    file = changes[0].file
-    title = "Memory" if file == MEMORY_FILE else path.stem
-    patches: list[Patch] = []
-    made = False
-
-    def changed(content: bytes | None) -> bytes | type[replacing.Gone]:
-        nonlocal made
-        made = made or content is None
-        patches.clear()
-        for number, change in enumerate(changes):
-            content, patch = edited(content, change, title=title)
-            patches.append(replace(patch, made=made and not number))
-        return replacing.Gone if content is None else content
-
-    replacing.rewrite(path, changed)
-    return patches
+    return text_of(raw, state.st_mtime_ns)

@@ -16,7 +16,7 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.summaries import SESSIONS_FILE
 
 if TYPE_CHECKING:  # hooks start often, and need no index
-    from gateway_memory.store.ports import Stamps
+    from gateway_memory.store.documents import Stamps
 
 __all__ = ["LARGEST", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
 
@@ -35,7 +35,7 @@ class NotOwnError(OSError):
 
 
 class Owned:
-    """Tells which files of one workspace are read. Files are named by their path in it, with "/"."""
+    """Decides which files of one workspace are read. Files are named by their path in it, with "/"."""
 
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace
@@ -46,25 +46,25 @@ class Owned:
 
         Raises:
             FileNotFoundError: there is none.
-            IsADirectoryError: whoever made a folder in its place may have put files into it.
+            IsADirectoryError: a folder is in its place, and may hold somebody's files.
             NotOwnError: it is not the scope's own.
         """
         path = f"{self.workspace}{os.sep}{file}"
-        found = os.lstat(path)
+        state = os.lstat(path)
         folder = _folder(file)
-        if stat.S_ISLNK(found.st_mode) or self.passes_link(file):
+        if stat.S_ISLNK(state.st_mode) or self.passes_link(file):
             if self.leads_out(file):
                 raise NotOwnError(file, "it is a link to a file out of its folder")
-            found = os.lstat(self.real(file))
-        if stat.S_ISDIR(found.st_mode):
+            state = os.lstat(self.real(file))
+        if stat.S_ISDIR(state.st_mode):
             raise IsADirectoryError(errno.EISDIR, "a folder is in the place of a file", file)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(state.st_mode):
             raise NotOwnError(file, "it is no regular file")
-        if found.st_size > LARGEST:
+        if state.st_size > LARGEST:
             raise NotOwnError(file, f"it has more than {LARGEST >> 20} MiB")
-        if folder and found.st_nlink > 1 and self._is_anothers(file, found):
+        if folder and state.st_nlink > 1 and self._is_anothers(file, state):
             raise NotOwnError(file, "it is another name of a file of somebody else")
-        return found
+        return state
 
     def passes_link(self, file: str) -> bool:
         """Return whether a folder on the way from the workspace to a file is a link."""
@@ -86,13 +86,13 @@ class Owned:
             return not real.startswith(f"{root}{os.sep}{folder}{os.sep}")
         return real.startswith(root + os.sep) and _folder(os.path.relpath(real, root)) != ""
 
-    def _is_anothers(self, file: str, found: os.stat_result) -> bool:
+    def _is_anothers(self, file: str, state_of_file: os.stat_result) -> bool:
         """Return whether a file with several names, as backups make them, has one in the folder of another scope."""
-        key = (file, found.st_ino, found.st_nlink)
+        key = (file, state_of_file.st_ino, state_of_file.st_nlink)
         if key not in self._linked:
             mine = _folder(file)
             self._linked[key] = any(
-                os.path.samestat(found, state)
+                os.path.samestat(state_of_file, state)
                 for folder in folders_in(self.workspace)
                 if folder != mine
                 for state in _states(self.workspace / folder)
@@ -103,9 +103,9 @@ class Owned:
 def open_own(owned: Owned, file: str) -> BinaryIO:
     """Open a file for reading. See `Owned.look` for what it raises, besides other errors of the system."""
     for _ in range(_ATTEMPTS):
-        found, real = owned.look(file), owned.real(file)
+        state, real = owned.look(file), owned.real(file)
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        if os.path.samestat(os.fstat(descriptor), found):
+        if os.path.samestat(os.fstat(descriptor), state):
             return os.fdopen(descriptor, "rb")
         os.close(descriptor)  # it was replaced between the look and the opening
     raise NotOwnError(file, "it is replaced over and over")
@@ -144,7 +144,7 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
 def writable(owned: Owned, file: str) -> Path:
     """Return where a file is written, behind links that are followed.
 
-    What stands there, or on the way, and is not the scope's own gets another name beside it, and stays as it is.
+    A file there, or a link on the way, that is not the scope's own is renamed, and stays as it is.
 
     Raises:
         OSError: a folder is in its place, or the name can't be given.

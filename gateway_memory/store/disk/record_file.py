@@ -58,5 +58,5 @@ class DiskRecords:
         return (folder / name).relative_to(self.workspace or folder).as_posix()
 
     def _place(self, name: str) -> Path:
-        """Return where a file is written; what stands there and is not the scope's own is set aside."""
+        """Return where a file is written; what is there and is not the scope's own is set aside."""
         return writable(self._owned, self._file(name))

@@ -25,16 +25,15 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.disk.workspace import private_folder
 
 __all__ = [
-    "Gone",
     "append",
     "has_leftovers",
-    "is_looked_for",
+    "has_replaced",
     "is_unwritten",
-    "look",
     "persist",
     "read",
     "rename",
     "rewrite",
+    "settle",
     "sweep",
 ]
 
@@ -60,12 +59,24 @@ def is_unwritten(descriptor: int) -> bool | None:
     return True
 
 
+_DARWIN: Final = sys.platform == "darwin"
+_RENAME: Final[Any] = getattr(ctypes.CDLL(None, use_errno=True), "renamex_np" if _DARWIN else "renameat2", None)
+"""The system call that can exchange two files, which Python does not expose."""
+_EXCHANGE: Final = 2
+_NEW: Final = 4 if _DARWIN else 1
+_HERE: Final = -100
+"""AT_FDCWD: unused, since the paths are absolute."""
+
+
 def rename(source: Path, target: Path, *, exchange: bool) -> None:
     """Exchange two files, or rename one to a free name; atomically if the file system supports it."""
-    call = _SYSTEM.exchange if exchange else _SYSTEM.rename_new
-    problem = call(os.fsencode(source), os.fsencode(target))
-    if problem == 0:
-        return
+    old, new, flag = os.fsencode(source), os.fsencode(target), _EXCHANGE if exchange else _NEW
+    arguments = (old, new, flag) if _DARWIN else (_HERE, old, _HERE, new, flag)
+    problem = errno.ENOSYS
+    if _RENAME is not None:
+        if not _RENAME(*arguments):
+            return
+        problem = ctypes.get_errno()
     if problem not in _NO_SUCH_CALL:
         raise OSError(problem, os.strerror(problem), str(target))
     if not exchange:
@@ -78,36 +89,6 @@ def rename(source: Path, target: Path, *, exchange: bool) -> None:
     source.replace(target)
     with suppress(FileNotFoundError):
         spare.rename(source)
-
-
-class _System:
-    """The rename system calls that Python does not expose. Each returns an error number, or 0."""
-
-    def __init__(self) -> None:
-        library = ctypes.CDLL(None, use_errno=True)
-        self._call: Any = None
-        if sys.platform == "darwin":
-            self._call = getattr(library, "renamex_np", None)
-            self._flags = (4, 2)
-        else:
-            self._call = getattr(library, "renameat2", None)
-            self._flags = (1, 2)
-
-    def rename_new(self, source: bytes, target: bytes) -> int:
-        return self._rename(source, target, self._flags[0])
-
-    def exchange(self, source: bytes, target: bytes) -> int:
-        return self._rename(source, target, self._flags[1])
-
-    def _rename(self, source: bytes, target: bytes, flag: int) -> int:
-        if self._call is None:
-            return errno.ENOSYS
-        here = -100  # AT_FDCWD: unused, since these paths are absolute
-        arguments = (source, target, flag) if sys.platform == "darwin" else (here, source, here, target, flag)
-        return ctypes.get_errno() if self._call(*arguments) else 0
-
-
-_SYSTEM: Final = _System()
 
 
 def persist(folder: Path) -> None:
@@ -178,7 +159,7 @@ def read(path: Path) -> bytes | None:
 
 
 def read_whole(path: Path) -> bytes | None:
-    """Read a file, and wait briefly for a last line of which only a part stands there.
+    """Read a file, and wait briefly for a last line of which only a part is there.
 
     A write that crosses a page of the file becomes visible in two parts.
     """
@@ -210,18 +191,14 @@ _DRAFT: Final = re.compile(
 """The name of an incomplete new file, in this version or an earlier one."""
 
 
-class Gone:
-    """The result of a change that deletes the file."""
-
-
 @dataclass(slots=True, eq=False)
 class _Replaced:
-    """A replaced file. seen: its content that is in the new file, or that was deleted on purpose."""
+    """A replaced file. carried_over: its content that is in the new file, or that was deleted on purpose."""
 
     path: Path
     kept: Path
     descriptor: int
-    seen: bytes
+    carried_over: bytes
     at: float
 
 
@@ -230,10 +207,10 @@ _replaced: Final[list[_Replaced]] = []
 _swept: Final[dict[Path, float]] = {}
 
 
-def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | None]) -> None:
+def rewrite(path: Path, change: Callable[[bytes | None], bytes | None]) -> None:
     """Replace a file's content atomically with the result of `change`. Call it only under the workspace's lock.
 
-    change: takes the file's content, or None if there is no file. It returns the new content, or None to leave the file
+    change: takes the file's content and returns the new one; None stands for no file. The same content leaves the file
     unchanged. It is called again if the file was saved meanwhile.
 
     Raises:
@@ -242,34 +219,34 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
     private_folder(path.parent)
     if time.monotonic() - _swept.get(path.parent, -_SWEEP_SECONDS) >= _SWEEP_SECONDS:
         sweep(path.parent)
-    found = basis = read_whole(path)
+    current = basis = read_whole(path)
     for attempt in range(_ATTEMPTS):
         wanted = change(basis)
-        if wanted is None:
-            wanted = Gone if basis is None else basis
-        if wanted == found or (found is None and wanted is Gone):
+        if wanted == current:
             return
         try:
-            old = _take_out(path, found or b"") if isinstance(wanted, type) else _put(path, wanted, found)
+            old = _take_out(path, current or b"") if wanted is None else _put(path, wanted, current)
         except (FileExistsError, FileNotFoundError):  # created or deleted since the read
-            found = basis = read_whole(path)
+            current = basis = read_whole(path)
             continue
         if old is None:
             return
-        taken, expected = old.seen, found or b""
-        late = taken[len(expected) :] if taken.startswith(expected) else None
+        # Another tool may have saved the file, or appended to it, between the read and the exchange. The exchange shows
+        # what was really replaced. Appended lines are carried over as late ones. A save, or an append that completed a
+        # half line, was not in what `change` saw, so the new file is changed again, on that content.
+        replaced, expected = old.carried_over, current or b""
+        late = replaced[len(expected) :] if replaced.startswith(expected) else None
         halved = bool(late) and bool(expected) and not expected.endswith(b"\n") and attempt < _ATTEMPTS - 1
         if late is not None and not halved:
-            old.seen = expected
+            old.carried_over = expected
             _settle_soon(old)
             return
-        # The file was saved, or its last line completed, in the last moment, so apply the change to that content.
-        found = None if isinstance(wanted, type) else wanted
-        basis = taken if late is None else (basis or b"") + late
+        current = wanted
+        basis = replaced if late is None else (basis or b"") + late
     raise OSError(errno.EBUSY, "the file is saved over and over", str(path))
 
 
-def look(*, closing: bool = False) -> None:
+def settle(*, closing: bool = False) -> None:
     """Append late writes to the new files, and delete old files that can receive no more writes.
 
     It never raises. The next call retries what could not be appended.
@@ -289,7 +266,7 @@ def look(*, closing: bool = False) -> None:
                 log.warning("files.late_lines_wait", error=type(error).__name__)
 
 
-def is_looked_for() -> bool:
+def has_replaced() -> bool:
     """Return whether any kept file may still receive writes."""
     return bool(_replaced)
 
@@ -400,7 +377,9 @@ def _keep(path: Path, kept: Path) -> _Replaced | None:
         descriptor = os.open(kept, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:  # the file system can neither exchange nor link
         return None
-    old = _Replaced(path=path, kept=kept, descriptor=descriptor, seen=content_of(descriptor), at=time.monotonic())
+    old = _Replaced(
+        path=path, kept=kept, descriptor=descriptor, carried_over=content_of(descriptor), at=time.monotonic()
+    )
     with _lock:
         _replaced.append(old)
     return old
@@ -424,12 +403,12 @@ def _settle(old: _Replaced, *, sure: float, unknown: float = _KEPT_SECONDS) -> b
     done = unwritten is not False and time.monotonic() - old.at >= (sure if unwritten else unknown)
     content = content_of(old.descriptor)
     whole = content if unwritten or done else content[: content.rfind(b"\n") + 1]  # the last line may be incomplete
-    if not content.startswith(old.seen):
-        _append_new(old.path, whole, known=old.seen + b"\n" + (read(old.path) or b""))
-    elif late := whole[len(old.seen) :]:
+    if not content.startswith(old.carried_over):
+        _append_new(old.path, whole, known=old.carried_over + b"\n" + (read(old.path) or b""))
+    elif late := whole[len(old.carried_over) :]:
         append(old.path, late if late.endswith(b"\n") else late + b"\n")
         log.info("files.late_lines", lines=late.count(b"\n"))
-        old.seen += late
+        old.carried_over += late
     if done:
         _replaced.remove(old)
         os.close(old.descriptor)

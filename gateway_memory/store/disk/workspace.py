@@ -15,13 +15,12 @@ __all__ = [
     "SPOOL_FILE",
     "STATE_FOLDER",
     "locked",
-    "private_file",
     "private_folder",
     "write_private",
 ]
 
 
-# Files and folders of which nobody but this user can read a byte, from their first moment and whatever the umask.
+# Files and folders that only this user can read, from their creation on and whatever the umask.
 
 FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
@@ -36,14 +35,6 @@ def private_folder(path: Path) -> None:
         missing.append(folder)
     for folder in reversed(missing):
         folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
-
-
-def private_file(path: Path) -> None:
-    """Make an empty file, unless it is there, before a library opens it by its name. Raises OSError.
-
-    SQLite gives its write-ahead log the mode of the database.
-    """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def write_private(path: Path, content: bytes) -> None:

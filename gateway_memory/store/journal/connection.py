@@ -17,10 +17,10 @@ import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.store.journal.sql import Named
+from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
 
-__all__ = ["IN_MEMORY", "Connection", "open_database"]
+__all__ = ["BUSY_SECONDS", "IN_MEMORY", "Connection", "open_database"]
 
 log = get_logger(__name__)
 
@@ -80,9 +80,9 @@ class Connection(aiosqlite.Connection):
         self,
         work: Callable[[sqlite3.Connection], T],
         *,
-        of: Named = (),  # noqa: ARG002 - a file has no wall
-        alone: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
-        beside: Sequence[str] = (),  # noqa: ARG002
+        scopes: Scopes = (),  # noqa: ARG002 - a file has no row-level security
+        exclusive: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
+        shared: Sequence[str] = (),  # noqa: ARG002
         waits: bool = True,  # noqa: ARG002
     ) -> T:
         """Run `work` atomically. It is durable when this returns, and is rolled back if it raises.
@@ -94,18 +94,18 @@ class Connection(aiosqlite.Connection):
             JournalDamagedError: the file was removed, replaced or damaged since it was opened; nothing was written.
             StoreError: it could not be written; nothing was written.
         """
-        asked = _Transaction(work)
-        self._waiting.append(asked)
+        waiting = _Transaction(work)
+        self._waiting.append(waiting)
         await self._in_thread(self._commit_waiting)  # an earlier call's job may have done it already
-        if asked.error is not None:
-            raise asked.error
-        return cast("T", asked.result)
+        if waiting.error is not None:
+            raise waiting.error
+        return cast("T", waiting.result)
 
-    async def read(self, work: Callable[[sqlite3.Connection], T], *, of: Named = ()) -> T:  # noqa: ARG002
+    async def read(self, work: Callable[[sqlite3.Connection], T], *, scopes: Scopes = ()) -> T:  # noqa: ARG002
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
         return await self._run(self._reading, work)
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:  # noqa: ARG002
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:  # noqa: ARG002
         """Return all rows of a query. Raises StoreError."""
         return await self.read(lambda database: database.execute(query, values).fetchall())
 
@@ -114,12 +114,12 @@ class Connection(aiosqlite.Connection):
 
         def checkpoint() -> None:
             with self._sound():
-                (patience,) = self._conn.execute("PRAGMA busy_timeout").fetchone()
+                (busy_milliseconds,) = self._conn.execute("PRAGMA busy_timeout").fetchone()
                 self._conn.execute("PRAGMA busy_timeout = 0")
                 try:
                     self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 finally:
-                    self._conn.execute(f"PRAGMA busy_timeout = {patience:d}")
+                    self._conn.execute(f"PRAGMA busy_timeout = {busy_milliseconds:d}")
 
         await self._in_thread(checkpoint)
 
@@ -145,22 +145,22 @@ class Connection(aiosqlite.Connection):
             return work(self._conn)
 
     def _commit_waiting(self) -> None:
-        asked = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if not asked:
+        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if not waiting:
             return
         try:
             with self._sound():
-                self._atomic(lambda database: self._run_each(database, asked))
+                self._atomic(lambda database: self._run_each(database, waiting))
         except BaseException as error:  # noqa: BLE001 - it belongs to the callers
-            for each in asked:
+            for each in waiting:
                 each.error = each.error or error
 
-    def _run_each(self, database: sqlite3.Connection, asked: Sequence[_Transaction]) -> None:
+    def _run_each(self, database: sqlite3.Connection, waiting: Sequence[_Transaction]) -> None:
         """Run the work of each. What one of several raises rolls back its own work alone."""
-        if len(asked) == 1:
-            asked[0].result = asked[0].work(database)
+        if len(waiting) == 1:
+            waiting[0].result = waiting[0].work(database)
             return
-        for each in asked:
+        for each in waiting:
             database.execute("SAVEPOINT one")
             try:
                 with self._sound():
@@ -203,12 +203,12 @@ class Connection(aiosqlite.Connection):
         """Raise JournalDamagedError if the files are not those that were opened."""
         if self._path == IN_MEMORY:
             return
-        found = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
-        if 0 in found:
-            if not self._files and found[0]:  # SQLite creates the log at the first write
+        inodes = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
+        if 0 in inodes:
+            if not self._files and inodes[0]:  # SQLite creates the log at the first write
                 return
-        elif found == (self._files or found):
-            self._files = found
+        elif inodes == (self._files or inodes):
+            self._files = inodes
             return
         message = f"{self._path} was removed or replaced while it was open: nothing more is accepted. {_ADVICE}"
         raise JournalDamagedError(message)
@@ -229,7 +229,7 @@ def _inode(path: Path) -> int:
 
 # Open the journal's file: check it, migrate it, and set a damaged one aside.
 
-_BUSY_SECONDS: Final = 10.0
+BUSY_SECONDS: Final = 10.0
 
 
 async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connection:
@@ -244,7 +244,7 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
     """
     connection: Connection | None = None
     try:
-        connection = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
+        connection = await Connection.open(path, busy_seconds=BUSY_SECONDS)
         await connection.use(lambda database: _prepare(database, path))
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the error message may quote damaged bytes
         if connection:
@@ -260,12 +260,12 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
 
 
 def _prepare(database: sqlite3.Connection, path: Path) -> None:
-    use_write_ahead_log(database, seconds=_BUSY_SECONDS)
+    use_write_ahead_log(database, seconds=BUSY_SECONDS)
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA foreign_keys = ON")
-    found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
-    if found != "ok":
-        raise sqlite3.DatabaseError(found)
+    check = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if check != "ok":
+        raise sqlite3.DatabaseError(check)
     migrate(database, path)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
         migrate(new, path)

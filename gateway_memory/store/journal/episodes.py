@@ -15,12 +15,12 @@ __all__ = [
     "PAGE_TURNS",
     "Episode",
     "Episodes",
-    "Told",
+    "Quotable",
     "Unread",
     "keep_episodes",
     "latest_of",
+    "quotable_of",
     "take_unread",
-    "told_of",
     "touch_turns",
     "wait_for_model",
 ]
@@ -52,8 +52,8 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """Episodes as they were said, and what may not be told of them.
+class Quotable:
+    """Episodes as they were said, and what of them may not be quoted.
 
     hidden: what was forgotten since. replaced: what a newer memory has replaced since.
     sources: those of their turns from which a forgotten memory was extracted.
@@ -67,7 +67,7 @@ class Told:
     gone: frozenset[int]
 
     def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
-        """Return what may be told of the user's words and of the reply; None if nothing may.
+        """Return what may be quoted of the user's words and of the reply; None if nothing may.
 
         past: also what was replaced since, for a question about the past.
         """
@@ -116,18 +116,18 @@ def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
     database.executemany(upsert("episode_pages", "scope, page, token, behind", "scope, page"), rows)
 
 
-def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
-    """See `Episodes.told`."""
+def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotable:
+    """See `Episodes.quotable`."""
     among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
     values = (scope, json.dumps(turns))
-    found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
+    episodes = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
     query = (
         f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
         "AND state IN ('forgotten', 'undone', 'deleted')"
     )
     sources = database.execute(query, values).fetchall()
-    return Told(
-        episodes={episode.turn: episode for episode in found},
+    return Quotable(
+        episodes={episode.turn: episode for episode in episodes},
         hidden=withheld(database, scope),
         replaced=replaced(database, scope),
         sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
@@ -162,17 +162,17 @@ class Episodes:
         query, values = "SELECT page, token FROM episode_pages WHERE scope = ?", [scope]
         if among is not None:
             query, values = f"{query} AND page IN {AMONG_NUMBERS}", [scope, json.dumps(among)]
-        return {int(page): str(token) for page, token in await self._connection.rows(query, values, of=scope)}
+        return {int(page): str(token) for page, token in await self._connection.rows(query, values, scopes=scope)}
 
     async def unindexed_scopes(self) -> list[str]:
         """Return the scopes with pages that changed since they were indexed."""
         query = "SELECT DISTINCT scope FROM episode_pages WHERE behind"
-        return [str(row[0]) for row in await self._connection.rows(query, of=EVERY)]
+        return [str(row[0]) for row in await self._connection.rows(query, scopes=EVERY)]
 
     async def unindexed(self, scope: str) -> list[int]:
         """Return the pages of a scope that changed since they were indexed."""
         query = "SELECT page FROM episode_pages WHERE scope = ? AND behind"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope,), of=scope)]
+        return [int(row[0]) for row in await self._connection.rows(query, (scope,), scopes=scope)]
 
     async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
         """Record that pages are indexed as of their tokens; return those that have another token by now."""
@@ -185,7 +185,7 @@ class Episodes:
             tokens = dict(database.execute(query, (scope, json.dumps(list(pages)))).fetchall())
             return [page for page, token in pages.items() if tokens.get(page, "") != token]
 
-        return await self._connection.transact(work, of=scope, alone=[f"pages {scope}"])
+        return await self._connection.transact(work, scopes=scope, exclusive=[f"pages {scope}"])
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         """Return the token of each of these pages ("" if it does not exist), and its episodes, oldest first."""
@@ -202,11 +202,11 @@ class Episodes:
                 page: (known.get(page, ""), [_episode(row) for row in found.fetchall()]) for page, found in rows.items()
             }
 
-        return await self._connection.read(work, of=scope)
+        return await self._connection.read(work, scopes=scope)
 
-    async def told(self, scope: str, turns: Sequence[int]) -> Told:
+    async def quotable(self, scope: str, turns: Sequence[int]) -> Quotable:
         """Return the episodes of these turns."""
-        return await self._connection.read(lambda database: told_of(database, scope, turns), of=scope)
+        return await self._connection.read(lambda database: quotable_of(database, scope, turns), scopes=scope)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""
@@ -215,23 +215,23 @@ class Episodes:
             "(SELECT session_id FROM episodes WHERE scope = ? AND turn = ?) AND turn"
         )
         values = (scope, scope, turn, turn, number)
-        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", values, of=scope)
-        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", values, of=scope)
+        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", values, scopes=scope)
+        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", values, scopes=scope)
         return [*(int(row[0]) for row in reversed(before)), turn, *(int(row[0]) for row in after)]
 
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), of=scope)]
+        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), scopes=scope)]
 
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
         """Return the first exchanges of the session that took place last here. besides: the id of one to pass over."""
-        return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), of=scope)
+        return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), scopes=scope)
 
     async def of_session(self, scope: str, session_id: str) -> list[int]:
         """Return the turns of a session, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND session_id = ? ORDER BY at, turn"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope, session_id), of=scope)]
+        return [int(row[0]) for row in await self._connection.rows(query, (scope, session_id), scopes=scope)]
 
     async def session_of(self, scope: str, name: str) -> str:
         """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
@@ -239,18 +239,20 @@ class Episodes:
             "SELECT session_id FROM episodes WHERE scope = ? AND (session_id = ? OR session_key = ?) "
             "ORDER BY at DESC, turn DESC LIMIT 1"
         )
-        rows = await self._connection.rows(query, (scope, name, name), of=scope)
+        rows = await self._connection.rows(query, (scope, name, name), scopes=scope)
         return str(rows[0][0]) if rows else ""
 
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
-        rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), of=scope)
+        rows = await self._connection.rows(
+            "SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), scopes=scope
+        )
         return [float(row[0]) for row in rows]
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         """Return the first episodes of a scope behind a turn, by turn."""
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
-        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit), of=scope)]
+        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit), scopes=scope)]
 
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
         """Store episodes under new turn numbers, and return the numbers of those that are new.
@@ -264,27 +266,29 @@ class Episodes:
             _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
             return [turn for _, turn in added]
 
-        return await self._connection.transact(work, of=_scopes(episodes))
+        return await self._connection.transact(work, scopes=_scopes(episodes))
 
     async def known(self, episodes: Sequence[Episode]) -> int:
         """Return how many of these episodes are known, as `add` finds it."""
         return await self._connection.read(
-            lambda database: sum(_is_known(database, each) for each in episodes), of=_scopes(episodes)
+            lambda database: sum(_is_known(database, each) for each in episodes), scopes=_scopes(episodes)
         )
 
     async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
         """Return the first unread episodes of a scope behind a time and a turn, by time."""
         query = f"{_SELECT} WHERE scope = ? AND {_UNREAD} AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
-        return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), of=scope)]
+        return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), scopes=scope)]
 
     async def count_unread(self, since: float) -> Mapping[str, int]:
         """Return how many episodes since a time (epoch seconds) are unread, by scope."""
         query = f"SELECT scope, count(*) FROM episodes WHERE {_UNREAD} AND at >= ? GROUP BY scope ORDER BY scope"
-        return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), of=EVERY)}
+        return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), scopes=EVERY)}
 
     async def count(self, scope: str) -> int:
         """Return how many episodes a scope has."""
-        ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,), of=scope)
+        ((number,),) = await self._connection.rows(
+            "SELECT count(*) FROM episodes WHERE scope = ?", (scope,), scopes=scope
+        )
         return int(number)
 
     async def delete_before(self, at: float) -> int:
@@ -300,7 +304,7 @@ class Episodes:
             _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
             return len(gone)
 
-        number = await self._connection.transact(work, of=EVERY)
+        number = await self._connection.transact(work, scopes=EVERY)
         await self._connection.shed()
         return number
 

@@ -11,9 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, Database, SqlConnection
-from gateway_memory.store.journal.tidying import put
-from gateway_memory.store.ports import Lease
+from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Lease, SqlConnection
+from gateway_memory.store.journal.tidying import quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]
@@ -85,7 +84,7 @@ class EventLog:
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
     async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        return await self._reader.rows(query, values, of=EVERY)
+        return await self._reader.rows(query, values, scopes=EVERY)
 
     # Events of this process
 
@@ -122,37 +121,37 @@ class EventLog:
         """Return the events of a plan that is not completed, in order."""
         return await self._events(
             await self._connection.rows(
-                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), of=EVERY
+                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), scopes=EVERY
             )
         )
 
     async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Return the events of rows (origin, number, body).
 
-        An event that can't be decoded is set aside and replaced with an empty one, since a gap would block later
+        An event that can't be decoded is quarantined and replaced with an empty one, since a gap would block later
         events.
         """
-        found: list[Event] = []
+        events: list[Event] = []
         bad: list[Sequence[Any]] = []
         for origin, number, body in rows:
             try:
-                found.append(decode(body, origin=origin, number=number))
+                events.append(decode(body, origin=origin, number=number))
             except NotifierError:
                 bad.append((origin, number, body))
-                found.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
+                events.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
 
         def work(database: Database) -> None:
             for origin, number, body in bad:
                 query = "UPDATE events SET body = ? WHERE origin = ? AND number = ? AND body = ? RETURNING scope"
                 for (scope,) in database.execute(query, (_EMPTY, origin, number, body)).fetchall():
-                    put(database, "events", scope, body)
+                    quarantine(database, "events", scope, body)
 
         if bad:
-            await self._connection.transact(work, of=EVERY)
-        return found
+            await self._connection.transact(work, scopes=EVERY)
+        return events
 
-    async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Store events about edits by hand, and return them with their numbers.
+    async def add_edits(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
+        """Store events about manual edits, and return them with their numbers.
 
         Changes that our own plans made, and changes that any process has stored before, are left out.
 
@@ -163,7 +162,7 @@ class EventLog:
             new = tuple(change for change in changes if _is_new_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
-        events = await self._connection.transact(work, of=EVERY)  # it tidies those of all scopes
+        events = await self._connection.transact(work, scopes=EVERY)  # it tidies those of all scopes
         if events:
             self.published()
         return events
@@ -171,12 +170,12 @@ class EventLog:
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
         """Return those of these memories that, by the journal, are in no document."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)}
+        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), scopes=scope)}
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
-        events = await self._events(await self._connection.rows(query, (scope, at), of=scope))
+        events = await self._events(await self._connection.rows(query, (scope, at), scopes=scope))
         return any(change.by_hand for event in events for change in event.changes)
 
     # For the notifier
@@ -239,7 +238,7 @@ class EventLog:
                         "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
                     )
 
-        await self._connection.transact(work, of=EVERY)
+        await self._connection.transact(work, scopes=EVERY)
 
     # Delivery to sessions
 
@@ -271,7 +270,7 @@ class EventLog:
             "(e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id))) "
             "ORDER BY e.id DESC LIMIT ?",
             (session_id, since, _MOST_UNDELIVERED),
-            of=scope,
+            scopes=scope,
         )
         return await self._events(rows[::-1])
 
@@ -281,10 +280,10 @@ class EventLog:
         def work(database: Database) -> list[tuple[int, float | None]]:
             query = "SELECT count(*), min(kept_at) FROM events WHERE origin = ? AND number > ?"
             behind = database.execute("SELECT origin, sent FROM sources WHERE sent < head").fetchall()
-            asked = [database.execute(query, row) for row in behind]
-            return [found.fetchone() for found in asked]
+            counts = [database.execute(query, row) for row in behind]
+            return [found.fetchone() for found in counts]
 
-        found = await self._connection.read(work, of=EVERY)
+        found = await self._connection.read(work, scopes=EVERY)
         return sum(number for number, _ in found), min((at for _, at in found if at is not None), default=0.0)
 
     async def tidy(self, *, before: float) -> None:
@@ -301,11 +300,11 @@ class EventLog:
                 "AND ended_at IS NULL)"
             )
 
-        await self._connection.unhurried.transact(work, of=EVERY)
+        await self._connection.unhurried.transact(work, scopes=EVERY)
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
-    """Record a change if it is an edit by hand that no process has recorded; return whether it was."""
+    """Record a change if it is a manual edit that no process has recorded; return whether it was."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):

@@ -11,8 +11,7 @@ from gateway_memory.store.journal.sql import EVERY, UNDECODABLE
 from notifier import NotifierStatus
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Database, SqlConnection
-    from gateway_memory.store.ports import Lease
+    from gateway_memory.store.journal.sql import Database, Lease, SqlConnection
 
 __all__ = ["Health", "ProcessState"]
 
@@ -107,27 +106,29 @@ class Health:
                 database.executemany(_ADD, rows)
                 database.execute(_LET_GO, (since,))
 
-        await self._connection.transact(work, of=EVERY)
+        await self._connection.transact(work, scopes=EVERY)
 
     async def leave(self) -> None:
         """Record that this process closes the workspace."""
-        await self._connection.transact(lambda database: self._put(database, ""), of=EVERY)
+        await self._connection.transact(lambda database: self._put(database, ""), scopes=EVERY)
 
     async def processes(self) -> dict[int, ProcessState]:
         """Return how the living processes were when they noted it last, by their slots."""
-        rows = await self._connection.rows("SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot", of=EVERY)
+        rows = await self._connection.rows(
+            "SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot", scopes=EVERY
+        )
         living = await self._slot.living([int(slot) for slot, _ in rows])
-        found: dict[int, ProcessState] = {}
+        states: dict[int, ProcessState] = {}
         for slot, body in rows:
             if int(slot) in living:
                 with suppress(*UNDECODABLE):  # the process writes it again
-                    found[int(slot)] = ProcessState.from_json(json.loads(body))
-        return found
+                    states[int(slot)] = ProcessState.from_json(json.loads(body))
+        return states
 
     async def failures(self, *, since: float) -> list[Failure]:
         """Return what failed since a time (epoch seconds) in any process, dead ones too, newest first."""
         query = "SELECT place, error, at, count FROM failures WHERE at >= ? ORDER BY at DESC, place"
-        rows = await self._connection.rows(query, (since,), of=EVERY)
+        rows = await self._connection.rows(query, (since,), scopes=EVERY)
         return [
             Failure(place=str(place), error=str(error), at=float(at), count=int(count))
             for place, error, at, count in rows

@@ -12,10 +12,10 @@ from gateway_memory.errors import store_failed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.episodes import Episode, Told, latest_of, told_of
+from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
+from gateway_memory.store.journal.injected import add_injected, clear_injected
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.session_state import Observation, accept
-from gateway_memory.store.journal.shown import forget_shown, show
 from gateway_memory.store.journal.sql import member
 from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.journal.withheld import outdated, withheld
@@ -141,12 +141,12 @@ class JournalInPlace:
                 else:
                     session_state.observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
 
-    def show(self, session_id: str, items: Sequence[tuple[str, str]], *, anew: bool) -> None:
-        """Record memories (id, text) that a session is told. anew: it was told nothing else that its context holds."""
+    def add_injected(self, session_id: str, items: Sequence[tuple[str, str]], *, anew: bool) -> None:
+        """Record memories (id, text) that are injected into a session. anew: nothing else is in its context."""
         with self._changing() as database:
             if anew:
-                forget_shown(database, session_id)
-            show(database, session_id, items)
+                clear_injected(database, session_id)
+            add_injected(database, session_id, items)
 
     def has_left_anything(self, session_id: str) -> bool:
         """Return whether a fact or a stage summary of a session is active."""
@@ -177,10 +177,10 @@ class JournalInPlace:
         with self._changing() as database:
             return withheld(database, OWNER_KEY)
 
-    def told(self, turns: Sequence[int]) -> Told:
+    def quotable(self, turns: Sequence[int]) -> Quotable:
         """Return the owner's episodes of these turns."""
         with self._changing() as database:
-            return told_of(database, OWNER_KEY, turns)
+            return quotable_of(database, OWNER_KEY, turns)
 
     def latest(self, besides: str, limit: int) -> list[Episode]:
         """Return the first exchanges of the owner's session that took place last, beside one of an id."""
@@ -188,7 +188,7 @@ class JournalInPlace:
             return latest_of(database, OWNER_KEY, besides, limit)
 
     def outdated(self) -> dict[str, str]:
-        """Return those of the owner's memories that may no longer hold, each with the standing one that says so."""
+        """Return those of the owner's memories that may no longer hold, each with the active one that says so."""
         with self._changing() as database:
             return outdated(database, OWNER_KEY)
 

@@ -55,8 +55,8 @@ def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[st
     """Return the stored records of these memories, by id."""
     query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
     rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
-    found = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
-    return {record.id: record for record in found}
+    records = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
+    return {record.id: record for record in records}
 
 
 def _row(plan: Plan, memory: MemoryRecord, state: str, replaced_by: str) -> tuple[Any, ...]:
@@ -148,10 +148,10 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
 def _listed(body: str) -> list[Any]:
     """Decode a list of the journal. Return none if it can't be decoded, since a lost use is harmless."""
     try:
-        found = json.loads(body)
+        items = json.loads(body)
     except ValueError:
         return []
-    return [item for item in found if isinstance(item, str | list)] if isinstance(found, list) else []
+    return [item for item in items if isinstance(item, str | list)] if isinstance(items, list) else []
 
 
 def used(database: Database, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
@@ -247,7 +247,7 @@ class Ledger:
     async def last_extraction(self) -> float:
         """Return when rules or a model last extracted from turns, in epoch seconds; 0 if never."""
         query = "SELECT at FROM receipts WHERE stage IN ('rules', 'batch') ORDER BY id DESC LIMIT 1"
-        rows = await self._connection.rows(query, of=EVERY)
+        rows = await self._connection.rows(query, scopes=EVERY)
         return float(rows[0][0]) if rows else 0.0
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
@@ -273,13 +273,13 @@ class Ledger:
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the stored data of these memories, by id."""
-        return await self._connection.read(lambda database: find_memories(database, scope, ids), of=scope)
+        return await self._connection.read(lambda database: find_memories(database, scope, ids), scopes=scope)
 
-    async def told(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+    async def quotable(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
 
         def work(database: Database) -> dict[str, MemoryRecord]:
-            found = find_memories(database, scope, ids)
+            memories = find_memories(database, scope, ids)
             query = f"SELECT id, state FROM memories WHERE scope = ? AND id IN {AMONG}"
             states = dict(database.execute(query, (scope, json.dumps(list(ids)))).fetchall())
             hidden = withheld(database, scope)
@@ -290,10 +290,10 @@ class Ledger:
 
             return {
                 identity: memory if is_told(memory) else replace(memory, text="", quote="", entities=())
-                for identity, memory in found.items()
+                for identity, memory in memories.items()
             }
 
-        return await self._connection.read(work, of=scope)
+        return await self._connection.read(work, scopes=scope)
 
     async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
         """Return the active memories and stage summaries that a session has said or left."""
@@ -301,7 +301,7 @@ class Ledger:
             "SELECT m.id FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
             "WHERE s.scope = ? AND s.session_id = ? AND m.state = 'active'",
             (scope, session_id),
-            of=scope,
+            scopes=scope,
         )
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
@@ -310,7 +310,7 @@ class Ledger:
         rows = await self._connection.rows(
             f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
             (scope, json.dumps(list(turns))),
-            of=scope,
+            scopes=scope,
         )
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
@@ -320,18 +320,18 @@ class Ledger:
             "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
             "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
             (scope,),
-            of=scope,
+            scopes=scope,
         )
         sessions = dict(rows)
-        found = await self.memories(scope, sorted(sessions))
-        return [replace(memory, session_id=sessions[memory.id]) for memory in found.values()]
+        memories = await self.memories(scope, sorted(sessions))
+        return [replace(memory, session_id=sessions[memory.id]) for memory in memories.values()]
 
     async def expired(self, scope: str, day: str) -> list[str]:
         """Return the ids of the active memories whose last day is before `day`."""
         rows = await self._connection.rows(
             "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?",
             (scope, day),
-            of=scope,
+            scopes=scope,
         )
         return [str(row[0]) for row in rows]
 
@@ -340,13 +340,13 @@ class Ledger:
         rows = await self._connection.rows(
             f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN {AMONG}",
             (scope, json.dumps(list(ids))),
-            of=scope,
+            scopes=scope,
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
     async def outdated(self, scope: str) -> dict[str, str]:
-        """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
-        return await self._connection.read(lambda database: outdated(database, scope), of=scope)
+        """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
+        return await self._connection.read(lambda database: outdated(database, scope), scopes=scope)
 
     async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
         """Return what was forgotten in a scope and has not been restored.
@@ -354,33 +354,33 @@ class Ledger:
         undone: also what was undone. besides: ids of what is left out.
         """
         return await self._connection.read(
-            lambda database: withheld(database, scope, undone=undone, besides=besides), of=scope
+            lambda database: withheld(database, scope, undone=undone, besides=besides), scopes=scope
         )
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
-        return await self._connection.read(lambda database: forgotten(database, scope), of=scope)
+        return await self._connection.read(lambda database: forgotten(database, scope), scopes=scope)
 
     async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
-        """Return what an import put into the history, each with the text of the standing memory that replaced it."""
+        """Return what an import put into the history, each with the text of the active memory that replaced it."""
         rows = await self._connection.rows(
             "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
             "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "
             "WHERE h.scope = m.scope AND h.memory = m.id) AND NOT EXISTS (SELECT 1 FROM history h "
             "WHERE h.scope = m.scope AND h.memory = m.id AND h.event <> 'superseded') ORDER BY m.at, m.id",
             (scope,),
-            of=scope,
+            scopes=scope,
         )
         by = dict(rows)
-        found = await self.memories(scope, list(by))
-        return [(found[identity], text) for identity, text in by.items() if identity in found]
+        memories = await self.memories(scope, list(by))
+        return [(memories[identity], text) for identity, text in by.items() if identity in memories]
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
         rows = await self._connection.rows(
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",
             (scope, identity),
-            of=scope,
+            scopes=scope,
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
 
@@ -400,30 +400,30 @@ class Ledger:
             "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
         )
         values = (after, turn, str(turn), scope, scope, since, imports, limit)
-        rows = await self._connection.rows(query, values, of=scope or EVERY)
-        found = await decoded(self._connection, "receipts", "id", rows, _receipt)
+        rows = await self._connection.rows(query, values, scopes=scope or EVERY)
+        receipts = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
-        for key, receipt in found:
+        for key, receipt in receipts:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
         texts = {key: await self._texts(key, sorted(ids)) for key, ids in named.items()}
 
-        def told(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
+        def with_text(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
             return replace(outcome, text=texts.get(key, {}).get(outcome.id, ""))
 
         return [
-            replace(receipt, outcomes=tuple(told(key, outcome) for outcome in receipt.outcomes))
-            for key, receipt in found
+            replace(receipt, outcomes=tuple(with_text(key, outcome) for outcome in receipt.outcomes))
+            for key, receipt in receipts
         ]
 
     async def _texts(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of memories and reviews, by id: "" for what was forgotten since."""
         query = f"SELECT id, text FROM reviews WHERE scope = ? AND state <> 'forgotten' AND id IN {AMONG}"
         hidden = await self.withheld(scope)
-        found = {
+        texts = {
             str(identity): "" if hidden.says(str(text)) else str(text)
-            for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), of=scope)
+            for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), scopes=scope)
         }
-        return found | {memory.id: memory.text for memory in (await self.told(scope, ids)).values()}
+        return texts | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
 
     # Undo
 
@@ -432,7 +432,7 @@ class Ledger:
         rows = await self._connection.rows(
             "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
             (scope, limit),
-            of=scope,
+            scopes=scope,
         )
         return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
 
@@ -440,7 +440,7 @@ class Ledger:
         """Return how often a memory was of use. zone: in which days are counted."""
         return await self._connection.transact(
             lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone)),
-            of=scope,
+            scopes=scope,
         )
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
@@ -456,7 +456,7 @@ class Ledger:
             lambda database: useful(
                 database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
             ),
-            of=scope,
+            scopes=scope,
         )
 
     async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
@@ -468,7 +468,7 @@ class Ledger:
             "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
             f"(? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory",
             (scope, since, json.dumps(list(turns)), json.dumps(list(turns))),
-            of=scope,
+            scopes=scope,
         )
         return [
             Rated(turn=turn, memory=memory, verdict="useful" if verdict == "useful" else "wrong", at=at)
@@ -485,7 +485,7 @@ class Ledger:
     async def clear_notice(self, scope: str, name: str) -> None:
         """Clear a notice."""
         self._untold.discard((scope, name))
-        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name), of=scope):
+        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name), scopes=scope):
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
 
     def may_be_due(self, scope: str, name: str) -> bool:
@@ -494,7 +494,7 @@ class Ledger:
 
     async def look_for_notices(self) -> None:
         """Read the notices that other processes have set."""
-        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told", of=EVERY)
+        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told", scopes=EVERY)
         self._untold |= {(scope, name) for scope, name in rows}
 
     async def take_notice(self, scope: str, name: str) -> bool:
@@ -506,7 +506,7 @@ class Ledger:
 
     async def _change(self, query: str, scope: str, name: str) -> int:
         return await self._connection.transact(
-            lambda database: database.execute(query, (scope, name)).rowcount, of=scope
+            lambda database: database.execute(query, (scope, name)).rowcount, scopes=scope
         )
 
 

@@ -13,7 +13,7 @@ from gateway_memory.store.journal.sql import (
     EVERY,
     UNDECODABLE,
     Database,
-    Named,
+    Scopes,
     SqlConnection,
     member,
     upsert,
@@ -23,35 +23,35 @@ from gateway_memory.store.record import EXCHANGE, TALK
 __all__ = ["Link", "Links", "below", "linked_with", "root_of"]
 
 
-# Leave nothing of who parted with the one whose scope they shared. Functions over a connection in a transaction.
+# Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
 
 
-def leave_nothing(database: Database, scope: str, source: str) -> None:
+def delete_brought(database: Database, scope: str, source: str) -> None:
     """Delete from a scope what another scope had brought there and has taken back: its texts, and what names its ids.
 
-    scope: what is parted, and still holds its items. source: where they were.
+    scope: the one that is unlinked, whose items are still recorded. source: where they were.
     """
     rows = database.execute(
         "SELECT item, body FROM link_items WHERE scope = ? AND kind = 'memory'", (scope,)
     ).fetchall()
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-    gone = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
+    removed = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
     query = (
         "SELECT id FROM memories WHERE scope = ? AND ((category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM "
         "link_items WHERE scope = ? AND kind = 'turn')) OR (category = ? AND text IN (SELECT item FROM link_items "
         "WHERE scope = ? AND kind = 'record')))"
     )
-    gone |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
-    ids = json.dumps(sorted(gone))
+    removed |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
+    ids = json.dumps(sorted(removed))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
         database.execute(f"DELETE FROM {table} WHERE scope = ? AND {column} IN {AMONG}", (source, ids))
     database.execute(f"UPDATE history SET other = '' WHERE scope = ? AND other IN {AMONG}", (source, ids))
     database.execute(f"UPDATE memories SET replaced_by = '' WHERE scope = ? AND replaced_by IN {AMONG}", (source, ids))
     for place, without in _NAMING.items():
-        _rewrite(database, place, source, gone, without)
+        _rewrite(database, place, source, removed, without)
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
-        if any(identity in plan for identity in gone):  # it holds their texts, and nobody may bring them back here
+        if any(identity in plan for identity in removed):  # an undo would bring their texts back
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
     query = (
         f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "
@@ -72,35 +72,35 @@ def _rewrite(
     database: Database,
     place: tuple[str, str, str],
     scope: str,
-    gone: set[str],
+    removed: set[str],
     without: Callable[[Any, set[str]], Any],
 ) -> None:
     """Rewrite the JSON of rows that name ids, without them. place: a table, its key and the column."""
     table, key, column = place
     rows = database.execute(f"SELECT {key}, {column} FROM {table} WHERE scope = ?", (scope,)).fetchall()
     for number, body in rows:
-        if any(identity in body for identity in gone):
+        if any(identity in body for identity in removed):
             try:
-                written = json.dumps(without(json.loads(body), gone))
+                written = json.dumps(without(json.loads(body), removed))
             except UNDECODABLE:
                 written = ""
             database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (written, number))
 
 
-def _without_outcomes(outcomes: Any, gone: set[str]) -> Any:
-    return [[turn, action, reason, "" if identity in gone else identity] for turn, action, reason, identity in outcomes]
+def _without_outcomes(outcomes: Any, ids: set[str]) -> Any:
+    return [[turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes]
 
 
-def _without_ids(ids: Any, gone: set[str]) -> Any:
-    return [identity for identity in ids if identity not in gone]
+def _without_ids(listed: Any, ids: set[str]) -> Any:
+    return [identity for identity in listed if identity not in ids]
 
 
-def _without_rows(report: Any, gone: set[str]) -> Any:
-    return {**report, "rows": [row for row in report["rows"] if row[0] not in gone]}
+def _without_rows(report: Any, ids: set[str]) -> Any:
+    return {**report, "rows": [row for row in report["rows"] if row[0] not in ids]}
 
 
-def _without_replaced(event: Any, gone: set[str]) -> Any:
-    changes = [{**change, "replaces": ""} if change.get("replaces") in gone else change for change in event["changes"]]
+def _without_replaced(event: Any, ids: set[str]) -> Any:
+    changes = [{**change, "replaces": ""} if change.get("replaces") in ids else change for change in event["changes"]]
     return {**event, "changes": changes}
 
 
@@ -112,9 +112,9 @@ _NAMING: Final[Mapping[tuple[str, str, str], Callable[[Any, set[str]], Any]]] = 
 }
 
 
-HeldKind = Literal["memory", "record", "turn", "review"]
+LinkedKind = Literal["memory", "record", "turn", "review"]
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
-_LEFT: Final = (
+_HAS_OWN: Final = (
     "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
@@ -153,10 +153,10 @@ def linked_with(database: Database, scope: str) -> list[str]:
 def links_of(database: Database, scope: str) -> dict[str, Link]:
     """See `Links.of`. Within a transaction."""
     root, above = scope, {scope}
-    while found := database.execute("SELECT target FROM links WHERE scope = ?", (root,)).fetchone():
-        if found[0] in above:
+    while link := database.execute("SELECT target FROM links WHERE scope = ?", (root,)).fetchone():
+        if link[0] in above:
             break
-        root = str(found[0])
+        root = str(link[0])
         above.add(root)
     links: dict[str, Link] = {}
     names = [root]
@@ -179,12 +179,12 @@ class Links:
 
     async def all(self) -> Mapping[str, Link]:
         """Return all links by the linked scope."""
-        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", of=EVERY)
+        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", scopes=EVERY)
         return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
 
     async def of(self, scope: str) -> Mapping[str, Link]:
         """Return the links of the person to whom a scope belongs, by the linked scope."""
-        return await self._connection.read(lambda database: links_of(database, scope), of=EVERY)
+        return await self._connection.read(lambda database: links_of(database, scope), scopes=EVERY)
 
     # Codes
 
@@ -202,7 +202,7 @@ class Links:
                 database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
             return str(row[0]) if row else None
 
-        return await self._connection.transact(work, of=EVERY)
+        return await self._connection.transact(work, scopes=EVERY)
 
     async def wrong(self, scope: str, at: float) -> None:
         """Record that a scope's identity has typed a wrong code."""
@@ -216,37 +216,37 @@ class Links:
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
-        return await self._connection.transact(work, of=scope)
+        return await self._connection.transact(work, scopes=scope)
 
     # Links
 
-    async def join(self, scope: str, target: str, at: float) -> None:
+    async def link(self, scope: str, target: str, at: float) -> None:
         """Link a scope into another one."""
         query = "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         await self._change((scope, target), query, scope, target, at)
 
-    async def is_left(self, scopes: Sequence[str]) -> bool:
+    async def has_own(self, scopes: Sequence[str]) -> bool:
         """Return whether one of these linked scopes still has memories, turns or reviews of its own."""
 
         def work(database: Database) -> bool:
-            asked = [database.execute(_LEFT, (scope,) * 4) for scope in scopes]
+            asked = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
             return any(found.fetchone()[0] for found in asked)
 
-        return await self._connection.read(work, of=scopes)
+        return await self._connection.read(work, scopes=scopes)
 
-    async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
-        """Record what a linked scope brings, by id, each with a text; what is held already stays as it is."""
+    async def add_items(self, scope: str, kind: LinkedKind, items: Mapping[str, str]) -> None:
+        """Record what a linked scope brings, by id, each with a text; known items stay as they are."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=scope)
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=scope)
 
-    async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
+    async def items(self, scope: str, kind: LinkedKind) -> Mapping[str, str]:
         """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
-        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), of=scope)}
+        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), scopes=scope)}
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
-        """Move episodes, waiting turns and reviews to the target of a link, and hold them.
+        """Move episodes, waiting turns and reviews to the target of a link, and record them as linked.
 
         Returns the numbers of the turns.
         """
@@ -255,18 +255,18 @@ class Links:
             query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ? ORDER BY 1"
             turns = [int(row[0]) for row in database.execute(query, (scope, scope))]
             rows = [(scope, "turn", str(turn), "") for turn in turns]
-            found = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
-            reviews = [str(row[0]) for row in found]
+            rows_of_reviews = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
+            reviews = [str(row[0]) for row in rows_of_reviews]
             rows += [(scope, "review", identity, "") for identity in reviews]
             database.executemany("INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
             _move(database, turns, scope, target)
             _move_reviews(database, reviews, scope, target)
             return turns
 
-        return await self._connection.unhurried.transact(work, of=(scope, target))
+        return await self._connection.unhurried.transact(work, scopes=(scope, target))
 
-    async def part(self, scope: str, source: str) -> Sequence[int]:
-        """End a link: return a scope's turns and reviews from the scope where they are, and forget what it held.
+    async def unlink(self, scope: str, source: str) -> Sequence[int]:
+        """End a link: return a scope's turns and reviews from the scope where they are, and forget its items.
 
         Returns the numbers of the turns.
         """
@@ -277,12 +277,12 @@ class Links:
             _move(database, turns, source, scope)
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'review'"
             _move_reviews(database, [str(row[0]) for row in database.execute(query, (scope,))], source, scope)
-            leave_nothing(database, scope, source)
+            delete_brought(database, scope, source)
             database.execute("DELETE FROM link_items WHERE scope = ?", (scope,))
             database.execute("DELETE FROM links WHERE scope = ?", (scope,))
             return turns
 
-        return await self._connection.unhurried.transact(work, of=(scope, source))
+        return await self._connection.unhurried.transact(work, scopes=(scope, source))
 
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
         """Withhold in one scope what was forgotten in another one since a time."""
@@ -303,10 +303,10 @@ class Links:
             )
             database.execute(query, (target, "\n", source, since, target))
 
-        await self._connection.unhurried.transact(work, of=(source, target))
+        await self._connection.unhurried.transact(work, scopes=(source, target))
 
-    async def _change(self, of: Named, query: str, *values: object) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=of)
+    async def _change(self, scopes: Scopes, query: str, *values: object) -> None:
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=scopes)
 
 
 def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
-from gateway_memory.store.ports import RecordFile
-from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of, stored_record
+from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Records:
             found = self._file_of(scope, database).last()
             return found and withheld(database, scope.key).record(found)
 
-        return await self._connection.read(work, of=scope.key)
+        return await self._connection.read(work, scopes=scope.key)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
         """Return all records as they are stored."""
@@ -50,7 +49,7 @@ class Records:
 
     async def lines(self, scope: Scope) -> bytes | None:
         """Return the records as lines of JSON, including damaged ones; None if the scope never had a record."""
-        return await self._connection.read(lambda database: self._file_of(scope, database).read(), of=scope.key)
+        return await self._connection.read(lambda database: self._file_of(scope, database).read(), scopes=scope.key)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
         """Return whether a session has or had a record."""
@@ -87,7 +86,7 @@ class Records:
             rows = whole_records(database, scope.key, parsed(lines or b"")[0])
             return [stored_record(row) for row in rows if not row.get("deleted_at")]
 
-        return await self._connection.read(work, of=scope.key)
+        return await self._connection.read(work, scopes=scope.key)
 
     async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
         """Remove the records of sessions, which can be merged again later. Call it only within `writing`."""
@@ -120,7 +119,7 @@ class Records:
         def on_file(database: Database) -> T:
             return work(database, scope.key, self._file_of(scope, database), *given)
 
-        return await self._connection.transact(on_file, of=scope.key)
+        return await self._connection.transact(on_file, scopes=scope.key)
 
 
 def is_saved(database: Database, scope: str, file: RecordFile, session_id: str) -> bool:
@@ -227,7 +226,7 @@ def withhold(database: Database, scope: str, file: RecordFile) -> Callable[[byte
         rows = [record_of(line) for line in lines]
         instead = [changed.get(canonical(row)) if row else None for row in rows]
         if not any(each is not None for each in instead):
-            return None
+            return content
         return b"\n".join(line if row is None else line_of(row)[:-1] for line, row in zip(lines, instead, strict=True))
 
     return work
@@ -277,15 +276,15 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
         return
     fresh = content[known_part:]
     whole = fresh[: fresh.rfind(b"\n") + 1]  # the last line may be incomplete
-    found: list[tuple[str, str, str, float]] = []
+    sessions: list[tuple[str, str, str, float]] = []
     for line in whole.split(b"\n"):
         record = record_of(line)
         if record is not None:
             records += 1
-            found.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
+            sessions.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
         elif line.strip():
             damaged += 1
-    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", found)
+    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", sessions)
     remember(database, scope, file, records=records, damaged=damaged, size=size + len(whole))
 
 

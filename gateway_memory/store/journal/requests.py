@@ -53,7 +53,7 @@ class Requests:
 
         Otherwise return its answer, or "" if it began before and was not answered. at: epoch seconds.
         """
-        return await self._connection.transact(lambda database: begin(database, request, at), of=EVERY)
+        return await self._connection.transact(lambda database: begin(database, request, at), scopes=EVERY)
 
     async def answer(self, request: Request, answer: str) -> None:
         """Record the answer to a request that began. The answer is not empty."""
@@ -64,7 +64,7 @@ class Requests:
         await self._write(f"DELETE FROM requests WHERE {_ONE}", *_key(request))
 
     async def _write(self, query: str, *values: str) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=EVERY)
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=EVERY)
 
 
 def _key(request: Request) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, Named, SqlConnection
+from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, Scopes, SqlConnection
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import MemoryRecord, Review, ReviewState
@@ -52,7 +52,7 @@ class Reviews:
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, ReviewState]:
         """Return the state of each of these reviews that is known."""
         query = f"SELECT id, state FROM reviews WHERE scope = ? AND id IN {AMONG}"
-        rows = await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)
+        rows = await self._connection.rows(query, (scope, json.dumps(list(ids))), scopes=scope)
         return {str(identity): cast("ReviewState", state) for identity, state in rows}
 
     async def due(self, scope: str, *, before: float, day: str) -> list[str]:
@@ -64,9 +64,9 @@ class Reviews:
             "SELECT id FROM reviews WHERE scope = ? AND state = 'waiting' AND (at < ? OR (expires <> '' AND "
             "expires < ?)) ORDER BY at, rowid"
         )
-        return [str(row[0]) for row in await self._connection.rows(query, (scope, before, day), of=scope)]
+        return [str(row[0]) for row in await self._connection.rows(query, (scope, before, day), scopes=scope)]
 
-    async def _read(self, of: Named, which: str, *values: object) -> list[Review]:
+    async def _read(self, scopes: Scopes, which: str, *values: object) -> list[Review]:
 
         def work(database: Database) -> list[Review]:
             rows = database.execute(f"SELECT {_COLUMNS} FROM reviews WHERE {which}", values).fetchall()
@@ -82,7 +82,7 @@ class Reviews:
                 )
             ]
 
-        return await self._connection.read(work, of=of)
+        return await self._connection.read(work, scopes=scopes)
 
 
 def save_reviews(database: Database, plan: Plan) -> None:

@@ -14,7 +14,7 @@ from gateway_memory.store.journal.sql import UNDECODABLE, Database
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Found
+    from gateway_memory.runtime.ground import Result
     from gateway_memory.store.plan import Plan
     from gateway_memory.store.report import ReplyReport
 
@@ -240,11 +240,11 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
     turns: with the slot of the process that holds each; -1 for none, so that the next process adopts it.
     """
     query = "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?"
-    asked = [
+    lookups = [
         database.execute(query, _key_of_turn(turn)) for turn, _ in turns
     ]  # all are sent before the first is waited for
     known = {
-        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, asked, strict=True) if (row := found.fetchone())
+        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, lookups, strict=True) if (row := found.fetchone())
     }
     new: dict[tuple[str, str, str], tuple[NewTurn, int]] = {}
     for turn, slot in turns:
@@ -276,7 +276,7 @@ def _key_of_turn(turn: NewTurn) -> tuple[str, str, str]:
     return turn.scope, turn.session_key, turn.turn_id
 
 
-def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Found":
+def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Result":
     return database.execute(
         'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
         "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",

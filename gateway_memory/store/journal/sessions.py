@@ -8,9 +8,17 @@ from typing import Final, Literal, TypeVar
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, Named, SqlConnection, distinct
+from gateway_memory.store.journal.sql import (
+    AMONG,
+    AMONG_NUMBERS,
+    EVERY,
+    Database,
+    Lease,
+    Scopes,
+    SqlConnection,
+    distinct,
+)
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.ports import Lease
 
 __all__ = [
     "COUNTED",
@@ -145,7 +153,7 @@ class Sessions:
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
             return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
-        return await self._connection.transact(work, of=scope)
+        return await self._connection.transact(work, scopes=scope)
 
     async def join(self, session_id: str, joined: str) -> None:
         """Store the key of the shared scope that a session reads beside its own, "" for none."""
@@ -154,7 +162,7 @@ class Sessions:
     async def is_open_elsewhere(self, key: str, scope: str) -> bool:
         """Return whether another living process has the key's session open."""
         query = "SELECT slot FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL AND slot >= 0 AND slot <> ?"
-        rows = await self._connection.rows(query, (key, scope, self._slot.number), of=scope)
+        rows = await self._connection.rows(query, (key, scope, self._slot.number), scopes=scope)
         return bool(rows and await self._slot.living([int(row[0]) for row in rows]))
 
     async def open_scopes(self, key: str) -> list[str]:
@@ -188,7 +196,7 @@ class Sessions:
         self, scope: str, session_id: str, observation: Observation, at: float, request: Request | None = None
     ) -> None:
         """Store an observation of a session. A request that is repeated stores nothing."""
-        await self._write(session_state.observe, scope, session_id, [observation], at, request, of=scope)
+        await self._write(session_state.observe, scope, session_id, [observation], at, request, scopes=scope)
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
         """Return the observations of a session and its results that are still active, without forgotten text."""
@@ -197,7 +205,7 @@ class Sessions:
             seen = session_state.seen_in(database, scope, session_id)
             return seen, _left_by(database, scope, session_id)
 
-        return await self._connection.read(work, of=scope)
+        return await self._connection.read(work, scopes=scope)
 
     async def observations(self, scope: str, newest: int) -> list[KeptObservation]:
         """Return the newest observations of a scope that have a content, newest first. Forgotten text is in them."""
@@ -206,7 +214,7 @@ class Sessions:
             "LEFT JOIN sessions s ON s.session_id = o.session_id "
             "WHERE o.scope = ? AND NOT o.private AND o.content <> '' ORDER BY o.id DESC LIMIT ?",
             (scope, newest),
-            of=scope,
+            scopes=scope,
         )
         names = ("number", "session_id", "session_key", "at", "kind", "tool", "content")
         return [KeptObservation(**dict(zip(names, row, strict=True))) for row in rows]
@@ -217,13 +225,13 @@ class Sessions:
             "SELECT count(*) FROM observations WHERE session_id = ? AND scope = ? AND at > coalesce("
             "(SELECT max(at) FROM session_memories WHERE session_id = ? AND type = 'S'), 0)",
             (session_id, scope, session_id),
-            of=scope,
+            scopes=scope,
         )
         return int(number)
 
     async def has_left_anything(self, scope: str, session_id: str) -> bool:
         """Return whether a fact or a stage summary of a session is active, on any day."""
-        return await self._read(session_state.has_left_anything, scope, session_id, of=scope)
+        return await self._read(session_state.has_left_anything, scope, session_id, scopes=scope)
 
     async def note_memory(self, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
         """Record that a session said a memory, even if the memory existed before. kind: W, B, O or S."""
@@ -233,7 +241,7 @@ class Sessions:
             database.execute(query, (session_id, scope, memory, kind, at))
             session_state.touch(database, session_id, at)
 
-        await self._connection.transact(work, of=scope)
+        await self._connection.transact(work, scopes=scope)
 
     async def take_followup(self, session_id: str) -> bool:
         """Take the only follow-up of an open session; return False if it was taken before."""
@@ -319,26 +327,26 @@ class Sessions:
             found.update(database.execute("SELECT name, number FROM session_counts").fetchall())
             return found
 
-        return await self._connection.read(work, of=EVERY)
+        return await self._connection.read(work, scopes=EVERY)
 
     async def scopes(self) -> list[str]:
         """Return the keys of the scopes that have sessions or memories."""
         found: set[str] = set()
         for table in _WITH_SCOPES:
-            found.update(str(row[0]) for row in await self._connection.rows(distinct(table, "scope"), of=EVERY))
+            found.update(str(row[0]) for row in await self._connection.rows(distinct(table, "scope"), scopes=EVERY))
         return sorted(found)
 
     async def knows(self, scope: str) -> bool:
         """Return whether a scope holds anything but documents."""
         there = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE scope = ?)" for table in _WITH_SCOPES)
-        rows = await self._connection.rows(f"SELECT {there}", (scope,) * len(_WITH_SCOPES), of=scope)
+        rows = await self._connection.rows(f"SELECT {there}", (scope,) * len(_WITH_SCOPES), scopes=scope)
         return bool(rows[0][0])
 
-    async def _read(self, work: Callable[..., T], *given: object, of: Named = ()) -> T:
-        return await self._connection.read(lambda database: work(database, *given), of=of)
+    async def _read(self, work: Callable[..., T], *given: object, scopes: Scopes = ()) -> T:
+        return await self._connection.read(lambda database: work(database, *given), scopes=scopes)
 
-    async def _write(self, work: Callable[..., T], *given: object, of: Named = ()) -> T:
-        return await self._connection.transact(lambda database: work(database, *given), of=of)
+    async def _write(self, work: Callable[..., T], *given: object, scopes: Scopes = ()) -> T:
+        return await self._connection.transact(lambda database: work(database, *given), scopes=scopes)
 
     async def _change(self, query: str, *values: object) -> None:
         await self._connection.transact(lambda database: database.execute(query, values).rowcount)

@@ -1,20 +1,24 @@
-"""What the journal's modules use of a database, and the forms of SQL that SQLite and PostgreSQL write differently.
+"""What the journal needs of a database and its hosts, and SQL that SQLite and PostgreSQL write differently.
 
 Queries are written once, in SQL that both engines read: values are question marks, and a name that is a keyword of one
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from gateway_memory.runtime.ground import EVERY, Database
 
 __all__ = [
     "AMONG",
     "AMONG_NUMBERS",
     "EVERY",
     "Database",
-    "Found",
-    "Named",
+    "Lease",
+    "Scopes",
     "SqlConnection",
+    "WaitNotified",
     "distinct",
     "member",
     "upsert",
@@ -30,37 +34,12 @@ AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
 """The errors of decoding a body that is not JSON, or JSON of another shape."""
-EVERY: Final = "*"
-"""Named in the place of scopes by work that concerns all of them, such as a worker's."""
 
-Named: TypeAlias = str | Sequence[str]
+Scopes: TypeAlias = str | Sequence[str]
 """The scopes whose rows a transaction sees and writes, by key: one, several, none, or `EVERY`.
 
-The queries name their scopes as well; this is a second wall, which PostgreSQL keeps. A file has none.
+The queries name their scopes as well; PostgreSQL compares them too, by row-level security. A file does not.
 """
-
-
-class Found(Protocol):
-    """The result of a statement. rowcount: the number of changed rows."""
-
-    @property
-    def rowcount(self) -> int: ...
-
-    def fetchone(self) -> Any: ...
-
-    def fetchall(self) -> list[Any]: ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Database(Protocol):
-    """A connection within a transaction."""
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
-        """Run one statement."""
-
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
-        """Run one statement for each sequence of values."""
 
 
 class SqlConnection(Protocol):
@@ -77,28 +56,52 @@ class SqlConnection(Protocol):
         self,
         work: Callable[[Database], T],
         *,
-        of: Named = (),
-        alone: Sequence[str] = (),
-        beside: Sequence[str] = (),
+        scopes: Scopes = (),
+        exclusive: Sequence[str] = (),
+        shared: Sequence[str] = (),
         waits: bool = True,
     ) -> T:
-        """Run work atomically, as if no other transaction ran beside it. It is durable when this returns.
+        """Run work atomically, as if no other transaction ran at the time. It is durable when this returns.
 
-        of: the scopes whose rows it sees.
-        alone: names, such as that of a scope. Transactions that name the same wait for each other; a server then need
-        not compare what they read with what all others write. beside: names that several may have at a time, while
-        none has them alone.
+        scopes: those whose rows it sees.
+        exclusive: keys to lock in exclusive mode, such as that of a scope. A server then need not compare what they
+        read with what all others write.
+        shared: keys to lock in shared mode.
         waits: whether to wait for others who hold these names, or rows; otherwise StoreBusyError is raised soon.
         """
 
-    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
+    async def read(self, work: Callable[[Database], T], *, scopes: Scopes = ()) -> T:
         """Run work that only reads, on one snapshot."""
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:
         """Return all rows of a query."""
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+class Lease(Protocol):
+    """The slot that this process leases among the processes that share a store."""
+
+    @property
+    def number(self) -> int:
+        """The number of the slot. No other living process has the same number."""
+
+    def is_alone(self) -> bool:
+        """Return whether no other process has the store open."""
+
+    async def living(self, numbers: Collection[int]) -> frozenset[int]:
+        """Return which of these slots a living process holds. May raise StoreError."""
+
+    def orphan(self, number: int) -> AbstractContextManager[object] | None:
+        """Return a context that holds the slot of a dead process, or None while that process lives."""
+
+
+WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
+"""Waits until a host of the store has sent a notification since the last call, at the latest for so many seconds.
+
+Notifications can be lost, so the store is also looked at from time to time.
+"""
 
 
 def distinct(table: str, column: str) -> str:

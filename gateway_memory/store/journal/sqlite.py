@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_file, private_folder
+from gateway_memory.runtime.ground import private_file
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 from gateway_memory.store.steps import FIRST, Steps
 
-__all__ = ["MOVING", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
+__all__ = ["MIGRATION_TABLE", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
 
-MOVING: Final = "moving"
-"""The table of a move into this journal, which exists until the move is complete."""
+MIGRATION_TABLE: Final = "moving"
+"""The table of a migration into this journal, which exists until that is complete."""
 STEPS: Final = Steps(
     folder=Path(__file__).parent / "migrations",
     former=frozenset(
@@ -60,17 +61,17 @@ def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE")
         raise
 
 
-def migrate(database: sqlite3.Connection, path: Path, *, by_move: bool = False) -> None:
+def migrate(database: sqlite3.Connection, path: Path, *, by_migration: bool = False) -> None:
     """Apply missing schema steps, in one transaction.
 
-    by_move: a move fills the journal.
+    by_migration: one fills the journal.
 
     Raises:
         SchemaFromFutureError: a newer version wrote the file.
-        StoreError: a move into this memory was not completed, or a development version did not complete its steps.
+        StoreError: a migration into this memory was not completed, or a development version did not complete its steps.
         sqlite3.Error: the file can't be read or written.
     """
-    if not by_move and _has_table(database, MOVING):
+    if not by_migration and _has_table(database, MIGRATION_TABLE):
         raise StoreError(f"{path}: a move into this memory was not completed; run the same `gateway-memory move` again")
     steps = STEPS.read()
     if _applied(database, steps, path) == set(steps):
@@ -117,14 +118,14 @@ def _statements(script: str) -> Iterable[str]:
 _BUSY_SECONDS: Final = 2.0
 
 
-def open_journal(workspace: Path, *, by_move: bool = False) -> sqlite3.Connection:
+def open_journal(workspace: Path, *, by_migration: bool = False) -> sqlite3.Connection:
     """Open the journal, and create or migrate it if necessary. The caller begins and ends transactions.
 
-    by_move: see `migrate`.
+    by_migration: see `migrate`.
 
     Raises:
         SchemaFromFutureError: a newer version wrote it.
-        StoreError: a move into this memory was not completed.
+        StoreError: a migration into this memory was not completed.
         sqlite3.Error: it is damaged, or was locked for too long. The file is unchanged.
     """
     private_folder(workspace / STATE_FOLDER)
@@ -134,7 +135,7 @@ def open_journal(workspace: Path, *, by_move: bool = False) -> sqlite3.Connectio
     try:
         use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection, path, by_move=by_move)
+        migrate(connection, path, by_migration=by_migration)
     except BaseException:
         connection.close()
         raise

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.connection import IN_MEMORY, Connection, open_database
+from gateway_memory.store.documents import Documents
+from gateway_memory.store.journal.connection import BUSY_SECONDS, IN_MEMORY, Connection, open_database
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health
@@ -17,20 +18,18 @@ from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.sql import Database, Lease, SqlConnection, WaitNotified
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.ports import Documents, Lease, RecordFile, Signals
+from gateway_memory.store.summaries import RecordFile
 
 __all__ = ["Store", "open_sqlite", "store_of"]
-
-_BUSY_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """The documents, and everything else over one connection. Each change is one transaction.
 
-    signals: None if all who share the store are told by other means.
+    wait_notified: None if the store has no other hosts.
     """
 
     documents: Documents
@@ -44,7 +43,7 @@ class Store:
     reviews: Reviews
     health: Health
     event_log: EventLog
-    signals: Signals | None = None
+    wait_notified: WaitNotified | None = None
 
 
 FileOf: TypeAlias = Callable[[Scope, Database], RecordFile]
@@ -76,7 +75,7 @@ async def open_sqlite(
     stack.push_async_callback(connection.close)
     reader = connection
     if sends and path != IN_MEMORY:
-        reader = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
+        reader = await Connection.open(path, busy_seconds=BUSY_SECONDS)
         stack.push_async_callback(reader.close)
     event_log = EventLog(connection, reader, slot=slot, sends=sends, history=history)
     return await store_of(connection, slot, documents, event_log, file_of=file_of)
@@ -91,7 +90,7 @@ async def store_of(
     file_of: FileOf,
     turns_of: Callable[[SqlConnection, Lease, EventLog], Turns] = Turns,
     episodes_of: Callable[[SqlConnection], Episodes] = Episodes,
-    signals: Signals | None = None,
+    wait_notified: WaitNotified | None = None,
 ) -> Store:
     """Return the store over a connection, for the process that holds a slot.
 
@@ -112,5 +111,5 @@ async def store_of(
         reviews=Reviews(connection),
         health=Health(connection, slot),
         event_log=event_log,
-        signals=signals,
+        wait_notified=wait_notified,
     )

@@ -1,4 +1,4 @@
-"""Rows of the journal that nothing needs, or that can't be decoded: deleted or set aside, some at a time."""
+"""Rows of the journal that nothing needs are deleted, some at a time; those that can't be decoded are quarantined."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, SqlConnection
 
-__all__ = ["FAILED", "Tidier", "decoded", "put"]
+__all__ = ["FAILED", "Tidier", "decoded", "quarantine"]
 
 log = get_logger(__name__)
 
-# Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else.
+# Quarantine rows of the journal that can't be decoded, so that one flipped byte blocks nothing else.
 
 T = TypeVar("T")
 
@@ -19,30 +19,30 @@ T = TypeVar("T")
 async def decoded(
     connection: SqlConnection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
 ) -> list[T]:
-    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are moved out of the table.
+    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are quarantined.
 
     key: the column of the rows' keys.
     """
-    found: list[T] = []
+    values: list[T] = []
     bad: list[Sequence[Any]] = []
     for row in rows:
         try:
-            found.append(decode(row))
+            values.append(decode(row))
         except UNDECODABLE:
             bad.append(row)
 
     def work(database: Database) -> None:
         for row in bad:
             if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (row[0],)).rowcount:
-                put(database, table, row[1], row[2])
+                quarantine(database, table, row[1], row[2])
 
     if bad:
-        await connection.transact(work, of=EVERY)
-    return found
+        await connection.transact(work, scopes=EVERY)
+    return values
 
 
-def put(database: Database, table: str, scope: object, body: object) -> None:
-    """Store a body that can't be decoded, within the caller's transaction."""
+def quarantine(database: Database, table: str, scope: object, body: object) -> None:
+    """Keep a body that can't be decoded apart, within the caller's transaction."""
     log.error("journal.row_unreadable", table=table)
     database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
 
@@ -81,10 +81,13 @@ class Tidier:
         some = f"SELECT {key} AS number FROM {table} WHERE {where} ORDER BY {key} LIMIT {_AT_ONCE}"
         # A range of keys: a database reads it by its index, whatever it knows of the table.
         query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
-        gone = _AT_ONCE
-        while gone == _AT_ONCE:
-            gone = await self._connection.transact(
-                lambda it: it.execute(query, (*values, *values)).rowcount, of=EVERY, alone=["tidying"], waits=False
+        deleted = _AT_ONCE
+        while deleted == _AT_ONCE:
+            deleted = await self._connection.transact(
+                lambda it: it.execute(query, (*values, *values)).rowcount,
+                scopes=EVERY,
+                exclusive=["tidying"],
+                waits=False,
             )
 
     async def _trim(self, table: str, key: str, most: int, where: str = "TRUE", *values: object) -> None:
@@ -93,13 +96,13 @@ class Tidier:
         Only scopes that have got rows since the last call are looked at, and at first those of the newest rows.
         """
         rows = self._connection.rows
-        ((newest,),) = await rows(f"SELECT coalesce(max({key}), 0) FROM {table}", of=EVERY)
+        ((newest,),) = await rows(f"SELECT coalesce(max({key}), 0) FROM {table}", scopes=EVERY)
         since = self._trimmed.get(table, newest - _LOOKED_AT_FIRST)
-        found = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), of=EVERY)
+        recent = await rows(f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", (since,), scopes=EVERY)
         query = f"SELECT scope FROM {table} WHERE scope IN {AMONG} GROUP BY scope HAVING count(*) > ?"
-        for start in range(0, len(found), _SCOPES_AT_ONCE):
-            scopes = [str(row[0]) for row in found[start : start + _SCOPES_AT_ONCE]]
-            for (scope,) in await rows(query, (json.dumps(scopes), most), of=EVERY):
+        for start in range(0, len(recent), _SCOPES_AT_ONCE):
+            scopes = [str(row[0]) for row in recent[start : start + _SCOPES_AT_ONCE]]
+            for (scope,) in await rows(query, (json.dumps(scopes), most), scopes=EVERY):
                 last = f"SELECT {key} FROM {table} WHERE scope = ? ORDER BY {key} DESC LIMIT 1 OFFSET {most}"
                 await self._delete(table, key, f"scope = ? AND {key} <= ({last}) AND {where}", scope, scope, *values)
         self._trimmed[table] = newest

@@ -19,13 +19,13 @@ from gateway_memory.store.journal.sql import (
     EVERY,
     UNDECODABLE,
     Database,
+    Lease,
     SqlConnection,
     member,
     upsert,
 )
 from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
@@ -87,7 +87,7 @@ class Queue:
 
     rules, batch, parked, failed: turns. rules_at, batch_at: when the oldest was accepted.
     outbox: events to send.
-    unreadable: damaged rows that were set aside.
+    quarantined: rows that can't be decoded.
     """
 
     rules: int = 0
@@ -98,7 +98,7 @@ class Queue:
     batch_at: float = 0.0
     outbox: int = 0
     outbox_at: float = 0.0
-    unreadable: int = 0
+    quarantined: int = 0
 
 
 class Turns:
@@ -126,7 +126,7 @@ class Turns:
         UNNUMBERED in the place of a number that the database has not given yet; 0 if the database refuses the turn.
         """
         return await self._connection.transact(
-            lambda database: accept(database, turn, self._slot.number), of=turn.scope
+            lambda database: accept(database, turn, self._slot.number), scopes=turn.scope
         )
 
     async def claim(
@@ -140,7 +140,7 @@ class Turns:
             f"SELECT {_COLUMNS} FROM turns WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
             f" AND scope NOT IN {AMONG} ORDER BY id LIMIT ?",
             (self._slot.number, _STAGES[state], session_id, session_id, json.dumps(list(besides)), limit),
-            of=EVERY,
+            scopes=EVERY,
         )
         return [_pending(row) for row in rows]
 
@@ -150,7 +150,7 @@ class Turns:
         Each is marked as read in the same transaction. Left out are those that another process took up meanwhile, and
         those without a text.
 
-        episodes: with the text that may be told. at: the current time, in epoch seconds.
+        episodes: with the text that may be quoted. at: the current time, in epoch seconds.
         """
         query = (
             'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
@@ -170,7 +170,7 @@ class Turns:
             return len(taken)
 
         scopes = sorted({each.scope for each in episodes})
-        return await self._connection.transact(work, of=scopes, alone=[f"unread {scope}" for scope in scopes])
+        return await self._connection.transact(work, scopes=scopes, exclusive=[f"unread {scope}" for scope in scopes])
 
     async def park(self, turn: int) -> None:
         """Set a turn aside on which processing failed. It waits for `unpark`."""
@@ -184,26 +184,28 @@ class Turns:
     async def adopt(self) -> int:
         """Take over the turns and plans of dead processes and of hooks, and return the number of those processes."""
         adopted = 0
-        for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans", of=EVERY):
+        for (number,) in await self._connection.rows(
+            "SELECT slot FROM turns UNION SELECT slot FROM plans", scopes=EVERY
+        ):
             lock = self._slot.orphan(int(number))
             if lock is None:
                 continue
             with lock:
                 work = _taking_over(int(number), self._slot.number)
-                await self._connection.transact(work, of=EVERY, alone=[_slot(int(number))])
+                await self._connection.transact(work, scopes=EVERY, exclusive=[_slot(int(number))])
             adopted += 1
         return adopted
 
     async def failed(self) -> int:
         """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
-        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {FAILED}", of=EVERY)
+        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {FAILED}", scopes=EVERY)
         return int(count)
 
     async def leave_unsaid(self, turns: Sequence[int]) -> None:
         """Keep these waiting turns as no episodes."""
         query = "UPDATE turns SET episode = ? WHERE id = ?"
         rows = [(False, turn) for turn in turns]
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=EVERY)
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=EVERY)
 
     async def retry(self) -> list[str]:
         """Return failed turns to the batch stage in this process; return the ids of their sessions."""
@@ -214,7 +216,7 @@ class Turns:
             database.execute(query, (self._slot.number,))
             return [str(row[0]) for row in found]
 
-        return await self._connection.transact(work, of=EVERY)
+        return await self._connection.transact(work, scopes=EVERY)
 
     async def last_reply(self, scope: str, session_id: str) -> Reply | None:
         """Return the last reply of a session, or None before the first reply."""
@@ -231,12 +233,12 @@ class Turns:
             f"SELECT at, {member('report', 'outcome')} FROM replies "
             "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
         )
-        rows = await self._connection.rows(query, (scope, since, limit), of=scope)
+        rows = await self._connection.rows(query, (scope, since, limit), scopes=scope)
         return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
 
     async def _replies(self, scope: str, which: str, *values: object) -> list[Reply]:
         query = f"SELECT turn, scope, recalled, at, report, session_key FROM replies WHERE {which}"
-        rows = await self._connection.rows(query, (scope, *values), of=scope)
+        rows = await self._connection.rows(query, (scope, *values), scopes=scope)
         return await decoded(
             self._connection,
             "replies",
@@ -264,9 +266,9 @@ class Turns:
                     "count(*) FILTER (WHERE stage < 0) FROM turns",
                 )
             ),
-            of=EVERY,
+            scopes=EVERY,
         )
-        ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable", of=EVERY)
+        ((quarantined,),) = await self._connection.rows("SELECT count(*) FROM unreadable", scopes=EVERY)
         outbox, outbox_at = await self._event_log.waiting()
         return Queue(
             rules=int(rules),
@@ -277,7 +279,7 @@ class Turns:
             outbox=outbox,
             outbox_at=outbox_at,
             parked=int(parked),
-            unreadable=unreadable,
+            quarantined=quarantined,
         )
 
     async def tidy(self, *, before: float, now: float) -> None:
@@ -305,21 +307,23 @@ class Turns:
             number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
-        return await self._connection.transact(work, of=EVERY, alone=[plan.scope], beside=[_slot(self._slot.number)])
+        return await self._connection.transact(
+            work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)]
+        )
 
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return the plans of this process's lease that are not recorded as completed, oldest first."""
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
-        rows = await self._connection.rows(query, (self._slot.number,), of=EVERY)
-        found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
-        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are processed again
+        rows = await self._connection.rows(query, (self._slot.number,), scopes=EVERY)
+        plans = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in plans}:  # their turns are processed again
 
             def work(database: Database) -> None:
                 for number in lost:
                     self._event_log.discard(database, number)
 
-            await self._connection.transact(work, of=EVERY)
-        return found
+            await self._connection.transact(work, scopes=EVERY)
+        return plans
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         """Record in one transaction that a plan is completed, with its turns, receipt, history, reviews and events.
@@ -348,7 +352,7 @@ class Turns:
             self._check_lease(database, plan.turns)
             if number is not None:
                 if not database.execute("DELETE FROM plans WHERE id = ?", (number,)).rowcount:
-                    return  # it was recorded, though nobody was told so
+                    return  # it was committed, but the commit's answer was lost
                 self._event_log.mark_ready(database, number)
             if plan.stage == "rules":
                 keep_episodes(database, plan.turns)
@@ -374,7 +378,7 @@ class Turns:
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
-        await self._connection.transact(work, of=EVERY, alone=[plan.scope], beside=[_slot(self._slot.number)])
+        await self._connection.transact(work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)])
         if number is not None:
             self._event_log.published()
 
@@ -387,13 +391,13 @@ class Turns:
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
         query = f"SELECT count(*) FILTER (WHERE slot = ?), count(*) FROM turns WHERE id IN {AMONG_NUMBERS}"
-        ((held, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
-        if others := (len(set(turns)) if all_there else there) - held:
+        ((ours_now, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others := (len(set(turns)) if all_there else there) - ours_now:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
         """Run one statement in its own transaction, and return the number of changed rows."""
-        return await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=EVERY)
+        return await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=EVERY)
 
 
 def _pending(row: Sequence[Any]) -> PendingTurn:
@@ -410,7 +414,7 @@ def _report(body: str) -> ReplyReport | None:
 
 
 def _slot(number: int) -> str:
-    """Return the name of a slot's turns: while some of them are recorded, nobody takes them over."""
+    """Return the lock key of a slot's turns, which are not taken over while some of them are recorded."""
     return f"slot {number}"
 
 

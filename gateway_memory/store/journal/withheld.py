@@ -40,14 +40,14 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     if not rows:
         return Withheld(())
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
-    again = _standing(database, scope, [row[1] for row in lines])
+    again = _active_texts(database, scope, [row[1] for row in lines])
     query = (
         "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
         f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
     )
-    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
-    found = [
-        Forgotten(text=words, at=at, stands=stands.get(identity, ""))
+    replacement = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
+    texts = [
+        Forgotten(text=words, at=at, replacement=replacement.get(identity, ""))
         for identity, text, quote, at, *_ in lines
         if text not in again
         for words in dict.fromkeys((text, quote))
@@ -55,7 +55,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     ]
     exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
     talks = {str(row[1]): float(row[3]) for row in reversed(rows) if row[4] == TALK}  # the newest time counts
-    return Withheld([*found, *_said_in(database, scope, exchanges)], talks)
+    return Withheld([*texts, *_said_in(database, scope, exchanges)], talks)
 
 
 def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
@@ -80,13 +80,13 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
         "state IN ('forgotten', 'undone', 'deleted') AND category <> ? ORDER BY changed_at",
         (scope, TALK),
     ).fetchall()
-    again = _standing(database, scope, [str(row[0]) for row in rows])
-    found: dict[str, float] = {}
+    again = _active_texts(database, scope, [str(row[0]) for row in rows])
+    texts: dict[str, float] = {}
     for text, quote, at, category, _ in rows:
         if category != EXCHANGE and text not in again:
-            found |= {words: float(at) for words in (str(text), str(quote)) if words}
+            texts |= {words: float(at) for words in (str(text), str(quote)) if words}
     exchanges = {int(turn): (str(quote), float(at)) for _, quote, at, category, turn in rows if category == EXCHANGE}
-    return found | {each.text: each.at for each in _said_in(database, scope, exchanges)}
+    return texts | {each.text: each.at for each in _said_in(database, scope, exchanges)}
 
 
 def forget_for_good(database: Database, before: float) -> None:
@@ -130,21 +130,21 @@ def replaced(database: Database, scope: str) -> Withheld:
     )
     rows = database.execute(query, (scope, _NEWEST)).fetchall()
     return Withheld(
-        Forgotten(text=words, at=at, stands=_still_told(stands))
-        for text, quote, at, stands in rows
+        Forgotten(text=words, at=at, replacement=_without_taken_back(replacement))
+        for text, quote, at, replacement in rows
         for words in dict.fromkeys((text, quote))
         if words
     )
 
 
 def outdated(database: Database, scope: str) -> dict[str, str]:
-    """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
+    """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
     query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
     return {str(older): str(newer) for older, newer in database.execute(query, (scope,)).fetchall()}
 
 
-def _still_told(text: str) -> str:
-    """Return what a memory tells without what it takes back, which is told no longer either."""
+def _without_taken_back(text: str) -> str:
+    """Return the text of a memory without what it takes back, which is not quoted either."""
     if not text:
         return ""
     from extractor import still_told  # a hook in whose journal nothing was replaced has no time to import it
@@ -152,7 +152,7 @@ def _still_told(text: str) -> str:
     return still_told(text)
 
 
-def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:
+def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:
     """Return the texts that are also the text of an active memory, whatever their case and the stop at their end."""
     ends = {text: text.rstrip(_STOPS) for text in texts}
     forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
@@ -211,16 +211,16 @@ def reconsider(
     if not hidden and not whole:
         return {}
     changed: dict[str, dict[str, Any]] = {}
-    standing: set[str] = set()
+    current: set[str] = set()
     for row in records():
         now = canonical(row)
         original = _record(whole.get(now, "")) or dict(row)
         shown = hidden.record(original)
-        standing |= {now, canonical(shown)}
+        current |= {now, canonical(shown)}
         if shown != original:
             keep_whole(database, scope, shown, original)
         if canonical(shown) != now:
             changed[now] = shown
-    gone = [(scope, line) for line in whole if line not in standing]
-    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", gone)
+    unused = [(scope, line) for line in whole if line not in current]
+    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", unused)
     return changed

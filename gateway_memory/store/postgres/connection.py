@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 import psycopg
@@ -14,10 +13,10 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import Breaker, get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.journal.sql import Database, Found, Named, SqlConnection
-from recall import PatientConnection, SilentError, is_loss
+from gateway_memory.store.journal.sql import Database, Scopes, SqlConnection
+from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
 
 __all__ = [
     "Begin",
@@ -37,41 +36,33 @@ log = get_logger(__name__)
 # A transaction in PostgreSQL: what it sees, which locks it takes, and what the server itself ends.
 
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
-LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
-LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
-_SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
-"""What the policies of the schema compare rows with. It ends with the transaction."""
+LOCK_EXCLUSIVE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
+LOCK_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
 SEE_SOON: Final = (
-    f"{_SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
+    f"{SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('idle_in_transaction_session_timeout', '10000', true)"
 )
-"""What the server itself ends, so that nothing goes on there for which nobody waits any more. In milliseconds.
+"""Timeouts by which the server itself ends what no host waits for any more, in milliseconds.
 
-Each takes less than a connection's patience: who waits knows then that the server lives. A host that is cut off within
+Each takes less than the connection timeout, so a timeout means that the server is gone. A host that is cut off within
 a transaction holds its locks for ten seconds at most.
 """
 
 
-def see(connection: psycopg.Connection[Any], of: Named) -> None:
+def see(connection: psycopg.Connection[Any], scopes: Scopes) -> None:
     """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(_SEE, (_names(of),))
+    connection.execute(SEE, (_names(scopes),))
 
 
-def _names(of: Named) -> list[str]:
-    return [of] if isinstance(of, str) else list(of)
-
-
-@lru_cache(maxsize=1024)
-def translated(query: str) -> str:
-    """Return a shared query as psycopg takes it."""
-    return query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
+def _names(scopes: Scopes) -> list[str]:
+    return [scopes] if isinstance(scopes, str) else list(scopes)
 
 
 class Transaction:
     """A `Database` over a connection in a transaction.
 
     pipeline: of the connection, if it has begun one. Statements are then sent without waiting for the server until
-    somebody looks at a result, so that those of a loop travel together. An error is raised by the statement that waits.
+    a result is read, so that those of a loop travel together. An error is raised by the statement that waits.
     """
 
     def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
@@ -85,14 +76,14 @@ class Transaction:
         """Whether the connection ended before the transaction did."""
         return self._connection.closed and not self.is_ending
 
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
-        cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
+        cursor = self._connection.execute(as_psycopg(query), [storable(value) for value in values])
         return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
 
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Result:
         cursor = self._connection.cursor()
-        if rows := [[_storable(value) for value in row] for row in values]:
-            cursor.executemany(translated(query), rows)
+        if rows := [[storable(value) for value in row] for row in values]:
+            cursor.executemany(as_psycopg(query), rows)
         return cursor
 
 
@@ -113,27 +104,22 @@ class _Awaited:
         return iter(self._cursor)
 
 
-def _storable(value: Any) -> Any:
-    """Return a value without the character that PostgreSQL has no text for."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
-
-
 class Begin(NamedTuple):
-    """How a transaction begins. of: the scopes that it sees. locks: queries that take locks, with their names.
+    """How a transaction begins. scopes: those that it sees. locks: queries that take locks, with their names.
 
     seconds, lock_seconds: how long a statement, and a wait for a lock, may take.
     """
 
     level: str
-    of: Named
+    scopes: Scopes
     locks: Sequence[tuple[str, list[str]]]
     seconds: float
     lock_seconds: float
 
 
-def soon(of: Named, seconds: float, lock_seconds: float) -> tuple[list[str], str, str]:
+def soon(scopes: Scopes, seconds: float, lock_seconds: float) -> tuple[list[str], str, str]:
     """Return the values of `SEE_SOON`."""
-    return _names(of), str(round(1000 * lock_seconds)), str(round(1000 * seconds))
+    return _names(scopes), str(round(1000 * lock_seconds)), str(round(1000 * seconds))
 
 
 @contextmanager
@@ -143,7 +129,7 @@ def transaction(connection: psycopg.Connection[Any], begun: Begin) -> Iterator[T
         with connection.pipeline() as pipeline:
             database = Transaction(connection, pipeline)
             connection.execute(f"BEGIN ISOLATION LEVEL {begun.level}")
-            connection.execute(SEE_SOON, soon(begun.of, begun.seconds, begun.lock_seconds))
+            connection.execute(SEE_SOON, soon(begun.scopes, begun.seconds, begun.lock_seconds))
             for query, names in begun.locks:
                 database.execute(query, (names,))
             yield database
@@ -158,16 +144,15 @@ def transaction(connection: psycopg.Connection[Any], begun: Begin) -> Iterator[T
 T = TypeVar("T")
 
 _POOL_SECONDS: Final = 1.0
-_REST_SECONDS: Final = 1.0
 _IDLE_SECONDS: Final = 60.0
 _TRIES: Final = 12
 _LOCK_TRIES: Final = 5
 _STATEMENT_SECONDS: Final = 0.9
 _SLOW_SECONDS: Final = 600.0
-"""How long a statement may take: one that somebody waits for, and one of the work that nobody waits for."""
+"""How long a statement may take: of a call, and of background work."""
 _LOCK_SECONDS: Final = 0.4
 _LOCK_SECONDS_AT_ONCE: Final = 0.1
-"""How long a lock is waited for: by most, and by work that goes on with something else meanwhile."""
+"""The lock timeout: usually, and for work that can do something else meanwhile."""
 _SLOW_AT_MOST: Final = 2
 _COLLIDED: Final = (
     errors.SerializationFailure,
@@ -175,7 +160,7 @@ _COLLIDED: Final = (
     errors.UniqueViolation,
     errors.LockNotAvailable,
 )
-"""What two transactions that run beside each other may cause, and one after the other would not."""
+"""What two transactions that run at the same time may cause, and one after the other would not."""
 _REFUSALS: Final = ("22", "23", "54")
 """The classes of what is refused for what it is: its data, a constraint, a limit of the server."""
 _ENOUGH: Final = (SilentError, PoolTimeout, PoolClosed, errors.QueryCanceled)
@@ -193,7 +178,7 @@ def in_schema(schema: str) -> dict[str, Any]:
         "prepare_threshold": None,
         "options": f"-csearch_path={schema}",
         "connect_timeout": 3,
-        # A host that hears nothing of a server that is gone, and a server that hears nothing of a host, end by these.
+        # By these, a host notices that the server is gone, and the server that a host is gone.
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,
@@ -209,7 +194,7 @@ def _is_loss(error: BaseException) -> bool:
 
 
 def failed(error: BaseException) -> StoreError:
-    """Return what a host is told of a failure: its kind, since the server's own words may quote what was written."""
+    """Return our error for a failure. It has the kind alone: the server's message may quote what was written."""
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreError(
             "PostgreSQL refuses it to this role (42501): `db migrate` and `move` are for the owner of the tables, and "
@@ -227,7 +212,7 @@ def failed(error: BaseException) -> StoreError:
 
 
 def unreachable(error: psycopg.Error) -> StoreError:
-    """Return what an operator is told of a connection that could not be made. Nothing that was stored is in it."""
+    """Return our error for a connection that could not be made. It holds nothing that was stored."""
     if isinstance(error, psycopg.ProgrammingError):  # whose words quote a part of it, perhaps a password
         return StoreError(
             "the connection string of PostgreSQL is not valid: expected postgresql://role:password@host/database, "
@@ -238,13 +223,13 @@ def unreachable(error: psycopg.Error) -> StoreError:
 
 
 @contextmanager
-def connected(dsn: str, schema: str, *, patience_seconds: float = 1.0) -> Iterator[PatientConnection]:
+def connected(dsn: str, schema: str, *, timeout_seconds: float = 1.0) -> Iterator[TimeoutConnection]:
     """A connection of its own, for a block. Raises StoreError, for what goes wrong in the block as well."""
     try:
-        connection = PatientConnection.connect(dsn, **in_schema(schema))
+        connection = TimeoutConnection.connect(dsn, **in_schema(schema))
     except psycopg.Error as error:
         raise unreachable(error) from error
-    connection.patience_seconds = patience_seconds
+    connection.timeout_seconds = timeout_seconds
     try:
         with connection:
             yield connection
@@ -282,7 +267,7 @@ class PostgresConnection:
             open=False,
         )
         self._threads = Threads(most, "gateway-memory-slow" if slow else "gateway-memory-postgres")
-        self._breaker = Breaker(failures=1, open_seconds=_REST_SECONDS)
+        self._breaker = Breaker(failures=1, open_seconds=SERVER_BACKOFF_SECONDS)
         self._is_away = False
         self.unhurried: SqlConnection = self
         if not slow:
@@ -307,26 +292,28 @@ class PostgresConnection:
         self,
         work: Callable[[Database], T],
         *,
-        of: Named = (),
-        alone: Sequence[str] = (),
-        beside: Sequence[str] = (),
+        scopes: Scopes = (),
+        exclusive: Sequence[str] = (),
+        shared: Sequence[str] = (),
         waits: bool = True,
     ) -> T:
         """Run work in a transaction, again where it collided: under the locks of its names, or serializable."""
-        level = "READ COMMITTED" if alone else "SERIALIZABLE"
-        locks = [(query, sorted(names)) for query, names in ((LOCK_BESIDE, beside), (LOCK_ALONE, alone)) if names]
-        begun = Begin(level, of, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
+        level = "READ COMMITTED" if exclusive else "SERIALIZABLE"
+        locks = [
+            (query, sorted(names)) for query, names in ((LOCK_SHARED, shared), (LOCK_EXCLUSIVE, exclusive)) if names
+        ]
+        begun = Begin(level, scopes, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
         return await self._run(lambda: self._again(begun, work, waits=waits))
 
-    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
+    async def read(self, work: Callable[[Database], T], *, scopes: Scopes = ()) -> T:
         """Run work that only reads, on one snapshot."""
         return await self._run(
-            lambda: self._again(Begin("REPEATABLE READ READ ONLY", of, (), self._seconds, _LOCK_SECONDS), work)
+            lambda: self._again(Begin("REPEATABLE READ READ ONLY", scopes, (), self._seconds, _LOCK_SECONDS), work)
         )
 
-    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:
         """Return all rows of a query."""
-        return await self._run(lambda: self._rows(query, values, of))
+        return await self._run(lambda: self._rows(query, values, scopes))
 
     async def shed(self) -> None:
         """Do nothing: the log is the server's."""
@@ -361,12 +348,12 @@ class PostgresConnection:
             log.info("postgres.back")
         return result
 
-    def _rows(self, query: str, values: Sequence[object], of: Named) -> list[Any]:
+    def _rows(self, query: str, values: Sequence[object], scopes: Scopes) -> list[Any]:
         for tried in range(_TRIES):
             try:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
-                        connection.execute(SEE_SOON, soon(of, self._seconds, _LOCK_SECONDS))
+                        connection.execute(SEE_SOON, soon(scopes, self._seconds, _LOCK_SECONDS))
                         found = Transaction(connection).execute(query, values)
                     return found.fetchall()
             except psycopg.OperationalError as error:
@@ -375,6 +362,9 @@ class PostgresConnection:
         raise AssertionError("unreachable")
 
     def _again(self, begun: "Begin", work: Callable[[Database], T], *, waits: bool = True) -> T:
+        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
+        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
+        # asked again, since whoever waits has a deadline.
         for tried in range(_TRIES):
             database: Transaction | None = None
             try:
@@ -394,10 +384,10 @@ class PostgresConnection:
         raise AssertionError("unreachable")
 
 
-class _QuickConnection(PatientConnection):
-    # Two statements that wait for a lock as long as they may take less.
-    patience_seconds = 2 * _STATEMENT_SECONDS
+class _QuickConnection(TimeoutConnection):
+    # Waiting for two locks stays below it, so a timeout means that the server is gone.
+    timeout_seconds = 2 * _STATEMENT_SECONDS
 
 
-class _SlowConnection(PatientConnection):
-    patience_seconds = _SLOW_SECONDS + 1
+class _SlowConnection(TimeoutConnection):
+    timeout_seconds = _SLOW_SECONDS + 1

@@ -1,21 +1,18 @@
 """Markdown documents as rows. The text is the same as in files; what edits a text is in `store.documents`."""
 
 import asyncio
-import hashlib
 import secrets
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, Patch, edited_all
+from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection, distinct
-from gateway_memory.store.ports import Stamps
 from gateway_memory.store.summaries import parsed
 from recall import Stamp
 
@@ -27,13 +24,11 @@ _LOCK_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.02
 
 
-class DocumentRows:
-    """The port `Documents` over a table.
+class DocumentRows(Documents):
+    """In a table.
 
     A writer leases the lock of a scope; an edit by one whose lease has ended is refused.
     """
-
-    folder: Path | None = None
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
@@ -73,77 +68,40 @@ class DocumentRows:
     async def _change(self, query: str, *values: object) -> int:
         folder = f"folder {values[0]}"
         return await self._connection.transact(
-            lambda database: database.execute(query, values).rowcount, alone=[folder]
+            lambda database: database.execute(query, values).rowcount, exclusive=[folder]
         )
 
     async def scan(self, scope: Scope) -> Stamps:
         query = "SELECT name, saved, octet_length(content) FROM documents WHERE folder = ?"
-        rows = await self._connection.rows(query, (scope.folder,), of=_folder(scope))
+        rows = await self._connection.rows(query, (scope.folder,), scopes=_folder(scope))
         return {str(name): (int(saved), int(size)) for name, saved, size in rows}
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
         query = "SELECT content, saved FROM documents WHERE folder = ? AND name = ?"
-        rows = await self._connection.rows(query, (scope.folder, name), of=_folder(scope))
+        rows = await self._connection.rows(query, (scope.folder, name), scopes=_folder(scope))
         if not rows:
             return None
         ((content, saved),) = rows
-        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        stamp = Stamp(mtime_ns=int(saved), size=len(content), digest=digest)
-        return bytes(content).decode("utf-8", "surrogateescape"), stamp
+        return text_of(bytes(content), int(saved))
 
-    async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        patches: tuple[Patch, ...] = ()
-
-        def change(contents: dict[str, bytes | None]) -> dict[str, bytes | None]:
-            nonlocal patches
-            after, patches = edited_all(contents, edits)
-            return after
-
-        await self._write(scope, [each.file for each in edits], change)
-        return patches
-
-    async def create(self, scope: Scope, name: str, text: str) -> None:
-        content = text.encode("utf-8", "replace")
-        await self._write(scope, [name], lambda _: {name: content})
-
-    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
-        before, after = (each.encode("utf-8", "surrogateescape") for each in (was, text))
-        same = False
-
-        def change(contents: dict[str, bytes | None]) -> dict[str, bytes | None]:
-            nonlocal same
-            same = (contents[name] or b"") == before
-            return {name: after} if same else {}
-
-        await self._write(scope, [name], change)
-        return same
-
-    async def _write(
-        self,
-        scope: Scope,
-        names: Sequence[str],
-        change: Callable[[dict[str, bytes | None]], dict[str, bytes | None]],
-    ) -> None:
-        """Replace documents by what `change` makes of them, in one transaction. None: there is none of this name."""
-
+    async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         def work(database: Database) -> None:
             self._check_lock(database, scope)
-            contents: dict[str, bytes | None] = dict.fromkeys(names)
             query = "SELECT content FROM documents WHERE folder = ? AND name = ?"
-            for name in contents:
+            for name in names:
                 found = database.execute(query, (scope.folder, name)).fetchone()
-                contents[name] = bytes(found[0]) if found else None
-            for name, content in change(dict(contents)).items():
-                if content is None:
+                before = bytes(found[0]) if found else None
+                after = change(name, before)
+                if after is None:
                     database.execute("DELETE FROM documents WHERE folder = ? AND name = ?", (scope.folder, name))
-                elif content != contents[name]:
+                elif after != before:
                     database.execute(
                         "INSERT INTO documents VALUES (?, ?, ?, ?) ON CONFLICT (folder, name) DO UPDATE SET "
                         "content = excluded.content, saved = max(documents.saved + 1, excluded.saved)",
-                        (scope.folder, name, content, time.time_ns()),
+                        (scope.folder, name, after, time.time_ns()),
                     )
 
-        await self._connection.transact(work, of=_folder(scope), alone=[_folder(scope)])
+        await self._connection.transact(work, scopes=_folder(scope), exclusive=[_folder(scope)])
 
     def _check_lock(self, database: Database, scope: Scope) -> None:
         query = (
@@ -154,11 +112,8 @@ class DocumentRows:
             raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
 
     async def folders(self) -> list[str]:
-        rows = await self._connection.rows(distinct("documents", "folder"), of=EVERY)
+        rows = await self._connection.rows(distinct("documents", "folder"), scopes=EVERY)
         return sorted(str(row[0]) for row in rows if row[0])
-
-    async def sweep(self) -> None:
-        """Do nothing: a transaction leaves nothing behind."""
 
 
 def _folder(scope: Scope) -> str:
@@ -190,8 +145,9 @@ class RecordRows:
         )
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        after = change(self.read())
-        if after is not None:
+        before = self.read()
+        after = change(before)
+        if after != before:
             self._database.execute(
                 "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
                 "DO UPDATE SET content = excluded.content",

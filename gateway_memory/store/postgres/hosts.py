@@ -16,13 +16,13 @@ from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, SqlConnection
 from gateway_memory.store.postgres.connection import in_schema
 
-__all__ = ["HostSlot", "NotifySignals"]
+__all__ = ["HostSlot", "Notifications"]
 
 log = get_logger(__name__)
 
 _LEASE_SECONDS: Final = 30
 _RENEW_SECONDS: Final = 5.0
-_REST_SECONDS: Final = 86_400
+_TAKEOVER_SECONDS: Final = 86_400
 """The slot of a host that did not release it goes to another one only then: one that was frozen for hours keeps it."""
 
 
@@ -40,7 +40,7 @@ class HostSlot:
 
         def work(database: Database) -> int:
             database.execute("SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.hosts'))")
-            rest = f"until < now() - interval '{_REST_SECONDS} seconds'"
+            rest = f"until < now() - interval '{_TAKEOVER_SECONDS} seconds'"
             free = database.execute(f"SELECT min(slot) FROM hosts WHERE {rest}").fetchone()[0]
             if free is None:
                 free = database.execute("SELECT coalesce(max(slot), -1) + 1 FROM hosts").fetchone()[0]
@@ -112,8 +112,8 @@ _LOOK_SECONDS: Final = 1.0
 _LISTEN_BACKOFF_SECONDS: Final = 2.0
 
 
-class NotifySignals:
-    """The port `Signals`. A signal names nothing, so that it tells nobody anything.
+class Notifications:
+    """How the hosts of a schema wake each other. A notification is empty, so that it discloses nothing.
 
     A transaction that holds a NOTIFY makes all others wait for its commit, so it is sent after it.
 
@@ -133,6 +133,7 @@ class NotifySignals:
         threading.Thread(target=self._listen, name="gateway-memory-listen", daemon=True).start()
 
     async def wait(self, seconds: float) -> None:
+        """See `WaitNotified`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -141,7 +142,7 @@ class NotifySignals:
         self._woken.clear()
 
     def send(self) -> None:
-        """Wake the other hosts. A signal that waits to be sent already is enough."""
+        """Wake the other hosts. One that waits to be sent already is enough."""
         if not self._queued and not self._closed.is_set():
             self._queued = True
             self._sender.submit(self._send)
@@ -163,23 +164,23 @@ class NotifySignals:
                 self._sending = psycopg.connect(self._dsn, **self._arguments)
             self._sending.execute("SELECT pg_notify(%s, '')", (self._channel,))
         except psycopg.Error as error:  # the other hosts look from time to time
-            log.warning("signals.not_sent", error=type(error).__name__)
+            log.warning("notifications.not_sent", error=type(error).__name__)
 
     def _listen(self) -> None:
-        hears = True
+        listening = True
         while not self._closed.is_set():
             try:
                 with psycopg.connect(self._dsn, **self._arguments) as connection:
-                    hears = True
+                    listening = True
                     connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                     self._wake()  # for what came before
                     while not self._closed.is_set():
                         for _ in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1):
                             self._wake()
             except psycopg.Error as error:
-                if hears:
-                    log.warning("signals.not_heard", error=type(error).__name__)
-                hears = False
+                if listening:
+                    log.warning("notifications.not_heard", error=type(error).__name__)
+                listening = False
                 self._closed.wait(_LISTEN_BACKOFF_SECONDS)
 
     def _wake(self) -> None:

@@ -16,12 +16,12 @@ from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
-from gateway_memory.store.postgres.hosts import HostSlot, NotifySignals
+from gateway_memory.store.postgres.hosts import HostSlot, Notifications
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
 from recall import PostgresRows, Rows
 
-__all__ = ["open_postgres", "open_shared"]
+__all__ = ["open_shared"]
 
 log = get_logger(__name__)
 
@@ -31,44 +31,13 @@ async def open_shared(
     dsn: str,
     settings: StoreSettings,
     *,
-    spool: Path | None,
-    sends: bool,
-    history: int,
-    metrics: Metrics,
-) -> tuple[Store, Rows]:
-    """Open the store and the rows of the index as the settings say. The arguments are those of `open_postgres`."""
-    store = await open_postgres(
-        stack,
-        dsn,
-        schema=settings.schema,
-        direct=os.environ.get(settings.direct_dsn_env) or dsn,
-        spool=spool,
-        sends=sends,
-        history=history,
-        metrics=metrics,
-    )
-    return store, PostgresRows(
-        dsn,
-        in_schema(settings.schema),
-        resident_rows=settings.resident_rows,
-        large_rows=settings.large_scope_rows,
-    )
-
-
-async def open_postgres(
-    stack: AsyncExitStack,
-    dsn: str,
-    *,
-    schema: str,
-    direct: str = "",
     spool: Path | None = None,
     sends: bool = False,
     history: int = 1000,
     metrics: Metrics | None = None,
-) -> Store:
-    """Open the store of the memory in a schema. The stack closes them.
+) -> tuple[Store, Rows]:
+    """Open the store of the memory in a schema, and the rows of its index. The stack closes them.
 
-    direct: the DSN of NOTIFY, which no pooler may lend to others between transactions; "" for the same one.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
     metrics: gets the histogram "postgres", the gauges "spool.waiting" and "spool.refused", the counter
@@ -77,6 +46,7 @@ async def open_postgres(
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
     """
+    schema = settings.schema
     metrics = metrics or Metrics()
     for doubt in await compute(check, dsn, schema):
         log.warning(doubt.event, reason=doubt.words)
@@ -95,8 +65,9 @@ async def open_postgres(
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
 
-    signals = NotifySignals(direct or dsn, schema)
-    stack.callback(signals.close)
+    # NOTIFY needs a connection that no pooler lends to others between transactions.
+    notifications = Notifications(os.environ.get(settings.direct_dsn_env) or dsn, schema)
+    stack.callback(notifications.close)
     waiting = Spool(spool) if spool else None
     if waiting:
         await waiting.open()
@@ -108,13 +79,16 @@ async def open_postgres(
         connection,
         slot,
         DocumentRows(connection),
-        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=signals.send),
+        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=notifications.send),
         file_of=file_of,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
         episodes_of=PostgresEpisodes,
-        signals=signals,
+        wait_notified=notifications.wait,
     )
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
         run_beside(stack, store.turns.run(), "spool")
-    return store
+    rows = PostgresRows(
+        dsn, in_schema(schema), resident_rows=settings.resident_rows, large_rows=settings.large_scope_rows
+    )
+    return store, rows

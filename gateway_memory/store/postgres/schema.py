@@ -15,7 +15,18 @@ from gateway_memory.store.journal.sql import EVERY
 from gateway_memory.store.postgres.connection import connected, see
 from gateway_memory.store.steps import FIRST, Steps
 
-__all__ = ["MOVING", "STEPS", "Doubt", "Standing", "check", "give", "migrate", "missing", "standing", "status"]
+__all__ = [
+    "MIGRATION_TABLE",
+    "STEPS",
+    "Doubt",
+    "SchemaState",
+    "check",
+    "give",
+    "migrate",
+    "missing",
+    "state_of",
+    "status",
+]
 
 
 # What the role of hosts may do with the tables: how it is given, and what of it is missing.
@@ -29,7 +40,7 @@ _GRANTS: Final = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT EXECUTE ON FUNCTIONS TO {role}",
 )
 # Rows are numbered by identity columns, whose sequences need no right of their own. A partition is seen through its
-# table. Of the steps, a host reads which are applied; the table of a move is the owner's.
+# table. Of the steps, a host reads which are applied; the table of a migration is the owner's.
 _NEEDED: Final = """
     SELECT 'USAGE', 'the schema ' || n.nspname FROM pg_namespace n
         WHERE n.nspname = %(schema)s AND NOT has_schema_privilege(%(role)s, n.oid, 'USAGE')
@@ -61,8 +72,8 @@ def missing(connection: psycopg.Connection[Any], schema: str, role: str) -> Sequ
     return [f"{privileges} on {name}" for privileges, name in rows]
 
 
-MOVING: Final = "moving"
-"""The table of a move into the schema, which exists until the move is complete."""
+MIGRATION_TABLE: Final = "moving"
+"""The table of a migration into the schema, which exists until that is complete."""
 _LEAST_VERSION: Final = 150000
 _MIGRATION_SECONDS: Final = 3600.0
 _LOCK_MILLISECONDS: Final = 500
@@ -79,8 +90,8 @@ STEPS: Final = Steps(
 _BROKEN: Final = (errors.CheckViolation, errors.ForeignKeyViolation)
 
 
-class Standing(NamedTuple):
-    """How a schema stands. applied, missing, unknown: names of steps. server: the server's version, as 180000."""
+class SchemaState(NamedTuple):
+    """The state of a schema. applied, missing, unknown: names of steps. server: the server's version, as 180000."""
 
     applied: tuple[str, ...]
     missing: tuple[str, ...]
@@ -95,18 +106,18 @@ class Doubt(NamedTuple):
     words: str
 
 
-def standing(dsn: str, schema: str) -> Standing:
+def state_of(dsn: str, schema: str) -> SchemaState:
     """Return which steps are applied. Raises StoreError."""
     with connected(dsn, schema) as connection:
-        return _standing(connection, schema)
+        return _state_of(connection, schema)
 
 
-def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
+def _state_of(connection: psycopg.Connection[Any], schema: str) -> SchemaState:
     known = connection.execute(_IS_MADE, {"schema": schema}).fetchone() == (True,)
     rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall() if known else []
     applied, ours = tuple(str(row[0]) for row in rows), STEPS.read()
     STEPS.check(applied, f"the schema {schema!r}")
-    return Standing(
+    return SchemaState(
         applied=applied,
         missing=tuple(name for name in ours if name not in applied),
         unknown=tuple(name for name in applied if name not in ours and name not in STEPS.former),
@@ -121,12 +132,12 @@ _IS_MADE: Final = (
 """The catalog shows what a role may not use as well."""
 
 
-def check(dsn: str, schema: str, *, by_move: bool = False, role: str | None = None) -> list[Doubt]:
+def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None = None) -> list[Doubt]:
     """Return what may not be meant. Raise StoreError, with what to do, if this version can't work with the schema.
 
     Steps of a newer version that are unknown here do no harm, unless they say that older versions must stop.
 
-    by_move: a move may fill the schema; for others, one that is not complete ends the check.
+    by_migration: one may fill the schema; for others, one that is not complete ends the check.
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     """
     with connected(dsn, schema) as connection:
@@ -134,15 +145,17 @@ def check(dsn: str, schema: str, *, by_move: bool = False, role: str | None = No
             major = connection.info.server_version // 10_000
             raise StoreError(f"PostgreSQL {major} is too old: gateway-memory needs 15 or newer")
         _check_rights(connection, schema, role)
-        found = _standing(connection, schema)
-        if found.missing:
+        state = _state_of(connection, schema)
+        if state.missing:
             raise StoreError(
-                f"the schema {schema!r} lacks {', '.join(found.missing)}: run `gateway-memory db migrate` once, "
+                f"the schema {schema!r} lacks {', '.join(state.missing)}: run `gateway-memory db migrate` once, "
                 "as the owner of the schema"
             )
         query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
         ending = connection.execute(query, (list(STEPS.read()),)).fetchall()
-        moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
+        is_migrating = connection.execute(
+            "SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MIGRATION_TABLE}",)
+        ).fetchone()
         here = connection.execute("SELECT current_schema()").fetchone()
         if here != (schema,):
             raise StoreError(
@@ -152,7 +165,7 @@ def check(dsn: str, schema: str, *, by_move: bool = False, role: str | None = No
             )
         if ending:
             raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
-        if moving == (True,) and not by_move:
+        if is_migrating == (True,) and not by_migration:
             raise StoreError(
                 f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
             )
@@ -174,9 +187,9 @@ def _check_rights(connection: psycopg.Connection[Any], schema: str, role: str | 
         lacking = [each for each in lacking if each.startswith("USAGE") or each == "SELECT on migrations"]
     if lacking:
         more = [f"{len(lacking) - _NAMED_AT_MOST} more"] if len(lacking) > _NAMED_AT_MOST else []
-        told = "; ".join([*lacking[:_NAMED_AT_MOST], *more])
+        names = "; ".join([*lacking[:_NAMED_AT_MOST], *more])
         raise StoreError(
-            f"the schema {schema!r} has tables, and the role {who!r} lacks {told}: run "
+            f"the schema {schema!r} has tables, and the role {who!r} lacks {names}: run "
             f"`gateway-memory db migrate --app-role {who}` once, as the owner of the schema"
         )
 
@@ -187,9 +200,9 @@ def _check_role(connection: psycopg.Connection[Any], role: str) -> None:
 
 
 def _doubts(connection: psycopg.Connection[Any]) -> list[Doubt]:
-    found = []
+    doubts = []
     if host := _clear_text_to(connection):
-        found.append(
+        doubts.append(
             Doubt(
                 "postgres.clear_text",
                 f"memories go in clear text to {host}: put sslmode=verify-full and sslrootcert into the connection "
@@ -197,14 +210,14 @@ def _doubts(connection: psycopg.Connection[Any]) -> list[Doubt]:
             )
         )
     if connection.execute("SELECT row_security_active('memories')").fetchone() != (True,):
-        found.append(
+        doubts.append(
             Doubt(
                 "postgres.no_wall",
                 f"row-level security does not hold for the role {connection.info.user!r}, which owns the tables or is "
                 "above it: let hosts connect as another one, given by `db migrate --app-role`",
             )
         )
-    return found
+    return doubts
 
 
 def _clear_text_to(connection: psycopg.Connection[Any]) -> str:
@@ -232,7 +245,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
     done: list[str] = []
-    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection:
+    with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection:
         if connection.info.server_version < _LEAST_VERSION:
             raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
         if app_role:
@@ -245,7 +258,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
         )
 
         def apply(name: str, text: str) -> None:
-            if name == FIRST and STEPS.takes_over(found.applied):
+            if name == FIRST and STEPS.takes_over(state.applied):
                 connection.execute("DELETE FROM migrations WHERE name = ANY(%s)", (list(STEPS.former),))
             else:
                 connection.execute(text)  # our own file, without values
@@ -253,8 +266,8 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
 
         until = time.monotonic() + locked_seconds
-        found, steps = _standing(connection, schema), STEPS.read()
-        for name in found.missing:
+        state, steps = _state_of(connection, schema), STEPS.read()
+        for name in state.missing:
             _briefly(connection, lambda: apply(name, steps[name]), name, until)  # noqa: B023 - called at once
             done.append(name)
         if app_role:
@@ -275,7 +288,7 @@ _UNSEEN: Final = (
     "JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = %(schema)s AND NOT c.convalidated "
     "ORDER BY 1, 2"
 )
-"""Constraints whose standing rows nobody has looked at: a step only adds them, since a look at all rows takes long."""
+"""Constraints that are not validated for old rows: a step only adds them, since validating all rows takes long."""
 
 
 def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], name: str, until: float) -> None:
@@ -301,15 +314,15 @@ def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], na
 
 def status(dsn: str, schema: str) -> list[tuple[str, str]]:
     """Return what an operator asks first: server, steps, hosts, what waits, and how large it is. Raises StoreError."""
-    found = standing(dsn, schema)
-    told = [
-        ("server", f"PostgreSQL {found.server // 10_000}.{found.server % 10_000}"),
+    state = state_of(dsn, schema)
+    lines = [
+        ("server", f"PostgreSQL {state.server // 10_000}.{state.server % 10_000}"),
         ("schema", schema),
-        ("applied", ", ".join(found.applied) or "nothing"),
-        ("missing", ", ".join(found.missing) or "nothing"),
+        ("applied", ", ".join(state.applied) or "nothing"),
+        ("missing", ", ".join(state.missing) or "nothing"),
     ]
-    if found.missing:
-        return told
+    if state.missing:
+        return lines
     counts = {
         "wall between scopes": "SELECT CASE WHEN row_security_active('memories') THEN 'holds for ' ELSE "
         "'does not hold for ' END || current_user",
@@ -327,12 +340,14 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
     }
-    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
-        told.append(("connection", _way_of(connection)))
+    with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
+        lines.append(("connection", _way_of(connection)))
         unseen = [name for _, name in connection.execute(_UNSEEN, {"schema": schema}).fetchall()]
-        told.append(("constraints that old rows break", ", ".join(unseen) or "none"))
+        lines.append(("constraints that old rows break", ", ".join(unseen) or "none"))
         see(connection, EVERY)
-        return told + [(name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()]
+        return lines + [
+            (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
+        ]
 
 
 def _way_of(connection: psycopg.Connection[Any]) -> str:

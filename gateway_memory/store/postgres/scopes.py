@@ -1,4 +1,4 @@
-"""Whole scopes in PostgreSQL: deleted from every table, and read and filled by a move."""
+"""Whole scopes in PostgreSQL: deleted from every table, and read and filled by a migration."""
 
 import contextlib
 import time
@@ -12,20 +12,17 @@ from psycopg import IsolationLevel, sql
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
-from gateway_memory.store.journal.moving import Side, quoted, select
+from gateway_memory.store.journal.migration import Side, quoted, select
 from gateway_memory.store.journal.sql import EVERY, member
-from gateway_memory.store.moving import PARTS, Cursor, Row, size_of
+from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
     Transaction,
     connected,
     failed,
-    in_schema,
     see,
-    translated,
-    unreachable,
 )
 from gateway_memory.store.postgres.schema import check
-from recall import PatientConnection
+from recall import TimeoutConnection, as_psycopg
 
 __all__ = ["PostgresSide", "ScopeTables"]
 
@@ -101,17 +98,17 @@ class ScopeTables:
         ]
 
     @contextmanager
-    def _connected(self) -> Iterator[PatientConnection]:
-        """A patient connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        there = connected(self._dsn, self._schema, patience_seconds=_ERASING_TIMEOUT_SECONDS)
+    def _connected(self) -> Iterator[TimeoutConnection]:
+        """A connection in a transaction that sees all scopes. What goes wrong in it is translated."""
+        there = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
         with there as connection, connection.transaction():
             see(connection, EVERY)
             yield connection
 
 
-# A memory in PostgreSQL, as a move reads and fills it.
+# A memory in PostgreSQL, as a migration reads and fills it.
 
-_MOVING_TIMEOUT_SECONDS: Final = 3600.0
+_MIGRATING_TIMEOUT_SECONDS: Final = 3600.0
 _LOCK_SECONDS: Final = 15.0
 """How long the server may take to notice that a killed process is gone."""
 _POLL_SECONDS: Final = 0.1
@@ -140,13 +137,8 @@ class PostgresSide(Side):
             UsageError: a host has it open, or this role does not own it.
             StoreError: the server can't be reached, or the schema is not up to date.
         """
-        check(dsn, schema, by_move=not reads)
-        try:
-            connection = PatientConnection.connect(dsn, **in_schema(schema))
-        except psycopg.Error as error:
-            raise unreachable(error) from error
-        connection.patience_seconds = _MOVING_TIMEOUT_SECONDS
-        with contextlib.closing(connection), _translated():
+        check(dsn, schema, by_migration=not reads)
+        with connected(dsn, schema, timeout_seconds=_MIGRATING_TIMEOUT_SECONDS) as connection:
             _hold(connection, schema)
             if not reads:
                 yield cls(connection, schema)
@@ -163,7 +155,7 @@ class PostgresSide(Side):
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         query, values = select(part, columns, after)
         with self._writing(), self._connection.cursor(name="moving") as cursor:
-            cursor.execute(translated(query), values)
+            cursor.execute(as_psycopg(query), values)
             most = _FIRST
             while rows := cursor.fetchmany(most):
                 yield from rows

@@ -13,16 +13,16 @@ from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, get_logger, private_file
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.disk.workspace import private_file, private_folder
+from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
-from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, SqlConnection, member
+from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, Lease, SqlConnection, member
+from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
-from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport
 
 __all__ = ["PostgresEpisodes", "PostgresTurns", "Spool", "SpooledTurns", "make_room", "waiting_in"]
@@ -37,7 +37,7 @@ _AT_ONCE = 2000
 async def make_room(connection: SqlConnection) -> None:
     """Add the partitions that the next turns need. Raises StoreError."""
     query = "SELECT add_episode_partitions((SELECT coalesce(max(turn), 0) FROM replies))"
-    await connection.transact(lambda database: database.execute(query).fetchall(), of=EVERY)
+    await connection.transact(lambda database: database.execute(query).fetchall(), scopes=EVERY)
 
 
 class PostgresTurns(Turns):
@@ -66,8 +66,8 @@ class PostgresTurns(Turns):
             return numbers, any(slot != self._slot.number for slot in slots.values())
 
         sessions = sorted({turn.session_id for turn in turns})
-        alone = [f"session {session}" for session in sessions]
-        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=alone, waits=waits)
+        exclusive = [f"session {session}" for session in sessions]
+        numbers, elsewhere = await self._connection.transact(work, scopes=EVERY, exclusive=exclusive, waits=waits)
         if elsewhere:
             self._event_log.published()
         return numbers
@@ -97,14 +97,14 @@ class PostgresEpisodes(Episodes):
             turns: dict[str, list[int]] = {}
             for scope, turn in database.execute(query, (at, _AT_ONCE)):
                 turns.setdefault(str(scope), []).append(int(turn))
-            for scope, gone in sorted(turns.items()):
-                touch_turns(database, scope, gone)
+            for scope, deleted in sorted(turns.items()):
+                touch_turns(database, scope, deleted)
             return sum(map(len, turns.values()))
 
-        gone = await unhurried.transact(drop, of=EVERY)
-        while number := await unhurried.transact(delete_some, of=EVERY):
-            gone += number
-        return gone
+        deleted = await unhurried.transact(drop, scopes=EVERY)
+        while number := await unhurried.transact(delete_some, scopes=EVERY):
+            deleted += number
+        return deleted
 
 
 T = TypeVar("T")
@@ -112,7 +112,6 @@ T = TypeVar("T")
 _SPOOL_AT_ONCE: Final = 200
 _NUMBER_SECONDS: Final = 0.25
 """How long a caller waits for its turn's number, which only the database knows. The turn is durable before."""
-_REST_SECONDS: Final = 1.0
 _LAST_SECONDS: Final = 2.0
 
 
@@ -178,24 +177,24 @@ class Spool:
             query = f"SELECT id, body FROM waiting WHERE {others} ORDER BY id LIMIT ?"
             values = (json.dumps(list(besides)), limit)
         rows = await self._run(lambda: self._open.execute(query, values).fetchall())
-        found: list[tuple[int, NewTurn]] = []
+        turns: list[tuple[int, NewTurn]] = []
         for place, body in rows:
             try:
-                found.append((int(place), _from_json(json.loads(body))))
+                turns.append((int(place), _from_json(json.loads(body))))
             except UNDECODABLE as error:
                 log.error("spool.row_unreadable", error=type(error).__name__)
                 await self.set_aside(int(place), "it can't be decoded")
-        return found
+        return turns
 
     async def remove(self, places: Collection[int]) -> None:
         """Remove the turns of these places. Raises StoreError."""
 
         def work() -> int:
             query = "DELETE FROM waiting WHERE id IN (SELECT value FROM json_each(?))"
-            gone = self._open.execute(query, (json.dumps(list(places)),)).rowcount
-            if gone >= self.number:  # no byte of what was said stays here
+            removed = self._open.execute(query, (json.dumps(list(places)),)).rowcount
+            if removed >= self.number:  # no byte of what was said stays here
                 self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return gone
+            return removed
 
         self.number = max(0, self.number - await self._run(work))
 
@@ -203,15 +202,10 @@ class Spool:
         """Take the turn of a place out of those that wait, and keep it with the reason why. Raises StoreError."""
 
         def work() -> None:
-            self._open.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._open):
                 query = "INSERT INTO refused (at, reason, body) SELECT ?, ?, body FROM waiting WHERE id = ?"
                 self._open.execute(query, (time.time(), reason, place))
                 self._open.execute("DELETE FROM waiting WHERE id = ?", (place,))
-            except BaseException:
-                self._open.execute("ROLLBACK")
-                raise
-            self._open.execute("COMMIT")
 
         await self._run(work)
         self.number = max(0, self.number - 1)
@@ -240,8 +234,8 @@ class SpooledTurns(PostgresTurns):
         self._spool = spool
         self._waiting = asyncio.Event()
         self._numbers: dict[int, asyncio.Future[int]] = {}
-        self._held: dict[str, float] = {}
-        """Sessions that somebody else held, and until when (by the loop's clock) their turns stay here."""
+        self._busy: dict[str, float] = {}
+        """Sessions that others have locked, and until when (by the loop's clock) their turns stay here."""
 
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn on this host, and return its number; UNNUMBERED if the database does not answer in time.
@@ -273,28 +267,28 @@ class SpooledTurns(PostgresTurns):
                 if not waits:
                     log.warning("spool.waits", error=type(error).__name__)
                 waits = True
-                await asyncio.sleep(_REST_SECONDS)
+                await asyncio.sleep(SERVER_BACKOFF_SECONDS)
                 continue
             waits = False
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(min(self._held.values(), default=None)):
+                async with asyncio.timeout_at(min(self._busy.values(), default=None)):
                     await self._waiting.wait()
             self._waiting.clear()
 
     async def forward(self) -> int:
         """Send the oldest turns to the database, and return how many it took. Raises StoreError.
 
-        A session that somebody else holds keeps its turns here for a second; those of others go on.
+        A session that others have locked keeps its turns here for a second; those of others go on.
         """
         now = asyncio.get_running_loop().time()
-        self._held = {session: until for session, until in self._held.items() if until > now}
-        found = await self._spool.first(_SPOOL_AT_ONCE, besides=self._held)
-        if not found:
+        self._busy = {session: until for session, until in self._busy.items() if until > now}
+        turns = await self._spool.first(_SPOOL_AT_ONCE, besides=self._busy)
+        if not turns:
             return 0
         try:
-            numbers = await self._accepted(found)
+            numbers = await self._accepted(turns)
         except (StoreRefusedError, StoreBusyError):
-            numbers = await self._accept_by_session(found)
+            numbers = await self._accept_by_session(turns)
         await self._spool.remove(numbers)
         late = False
         for place, number in numbers.items():
@@ -302,14 +296,14 @@ class SpooledTurns(PostgresTurns):
             late = late or caller is None
             if caller is not None and not caller.done():
                 caller.set_result(number)
-        if late:  # nobody waits for it any more, so nobody wakes the worker
+        if late:  # its caller no longer waits, and would have woken the worker
             self._event_log.published()
-        return len(found)
+        return len(turns)
 
-    async def _accepted(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+    async def _accepted(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
         """Accept turns; return their numbers, by place."""
-        numbers = await self.accept_all([turn for _, turn in found], waits=False)
-        return dict(zip((place for place, _ in found), numbers, strict=True))
+        numbers = await self.accept_all([turn for _, turn in turns], waits=False)
+        return dict(zip((place for place, _ in turns), numbers, strict=True))
 
     async def _accept_by_session(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
         """Accept turns session by session; return the numbers of those that are done with, by place.
@@ -326,7 +320,7 @@ class SpooledTurns(PostgresTurns):
             except StoreRefusedError:
                 numbers |= await self._accept_one_by_one(turns)
             except StoreBusyError:
-                self._hold(session)
+                self._keep(session)
         return numbers
 
     async def _accept_one_by_one(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
@@ -341,12 +335,12 @@ class SpooledTurns(PostgresTurns):
                 log.error("spool.turn_refused", reason=str(error))
                 numbers[place] = 0
             except StoreBusyError:
-                self._hold(turn.session_id)
+                self._keep(turn.session_id)
                 break
         return numbers
 
-    def _hold(self, session: str) -> None:
-        self._held[session] = asyncio.get_running_loop().time() + _REST_SECONDS
+    def _keep(self, session: str) -> None:
+        self._busy[session] = asyncio.get_running_loop().time() + SERVER_BACKOFF_SECONDS
         self._metrics.count("spool.held")
 
     async def send_last(self) -> None:
@@ -375,12 +369,12 @@ def _to_json(turn: NewTurn) -> dict[str, Any]:
     }
 
 
-def _from_json(found: dict[str, Any]) -> NewTurn:
-    report, seen = found["report"], found["seen"]
+def _from_json(raw: dict[str, Any]) -> NewTurn:
+    report, seen = raw["report"], raw["seen"]
     return NewTurn(
         **{
-            **found,
-            "recalled": tuple(found["recalled"]),
+            **raw,
+            "recalled": tuple(raw["recalled"]),
             "report": ReplyReport.from_json(report) if report else None,
             "seen": tuple(Observation(**each) for each in seen),
         }

@@ -1,4 +1,4 @@
-"""A memory as a move reads and fills it, and the one in files: the journal's tables, and files in the place of two."""
+"""A memory as a migration reads and fills it, and the one in files: the journal's tables, and two sets of files."""
 
 import contextlib
 import json
@@ -18,11 +18,11 @@ from gateway_memory.store.disk.replacing import persist, sweep
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 from gateway_memory.store.journal.sql import Database, upsert
-from gateway_memory.store.journal.sqlite import MOVING, open_journal, transaction
-from gateway_memory.store.moving import (
-    BEFORE_ANYTHING,
+from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal, transaction
+from gateway_memory.store.migration import (
     DOCUMENTS,
     PARTS,
+    PRESENT_WHEN_OPENED,
     RECORD_FILES,
     Cursor,
     Row,
@@ -45,7 +45,7 @@ _OF_HOOKS: Final = ("transcript_messages", "shown_memories")
 
 
 class Side(ABC):
-    """A memory that no other process has open, at one end of a move. Every call may raise StoreError.
+    """A memory that no other process has open, at one end of a migration. Every call may raise StoreError.
 
     place: what it is called.
     changed: how many texts held bytes that are not UTF-8, and were read with U+FFFD in their place.
@@ -60,12 +60,12 @@ class Side(ABC):
         self._database = database
 
     def identity(self) -> str:
-        """Return the id of the memory, which it keeps when it is moved."""
+        """Return the id of the memory, which it keeps when it is migrated."""
         return str(self._all("SELECT journal FROM identity")[0][0])
 
     def tables(self) -> set[str]:
         """Return the names of all tables."""
-        return self._tables() - {MOVING}
+        return self._tables() - {MIGRATION_TABLE}
 
     @abstractmethod
     def columns(self, part: str) -> frozenset[str]:
@@ -81,31 +81,31 @@ class Side(ABC):
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """Return what is not moved, in words."""
+        """Return what is not migrated, in words."""
 
-    # As the target of a move
+    # As the target of a migration
 
     def filled(self) -> list[str]:
         """Return the parts that hold anything."""
-        return [part for part in PARTS if part not in BEFORE_ANYTHING and self._holds(part)]
+        return [part for part in PARTS if part not in PRESENT_WHEN_OPENED and self._holds(part)]
 
     def unfinished(self) -> str | None:
-        """Return the identity of the memory whose move to here is not complete; None without one."""
-        if MOVING not in self._tables():
+        """Return the identity of the memory whose migration to here is not complete; None without one."""
+        if MIGRATION_TABLE not in self._tables():
             return None
-        return str(self._all(f"SELECT value FROM {MOVING} WHERE name = ''")[0][0])
+        return str(self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ''")[0][0])
 
     def begin(self, source: str) -> None:
-        """Begin a move: until `finish`, no process opens this memory."""
+        """Begin a migration: until `finish`, no process opens this memory."""
         with self._writing():
-            for part in sorted(BEFORE_ANYTHING):
+            for part in sorted(PRESENT_WHEN_OPENED):
                 self._database.execute(f"DELETE FROM {part}")
-            self._database.execute(f"CREATE TABLE {MOVING} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            self._database.execute(f"INSERT INTO {MOVING} VALUES ('', ?)", (source,))
+            self._database.execute(f"CREATE TABLE {MIGRATION_TABLE} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+            self._database.execute(f"INSERT INTO {MIGRATION_TABLE} VALUES ('', ?)", (source,))
 
     def cursor(self, part: str) -> Cursor:
         """Return up to which key a part was copied."""
-        found = self._all(f"SELECT value FROM {MOVING} WHERE name = ?", (part,))
+        found = self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ?", (part,))
         return tuple(json.loads(found[0][0])) if found else None
 
     def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
@@ -114,16 +114,16 @@ class Side(ABC):
             if not PARTS[part]:
                 self._database.execute(f"DELETE FROM {part}")
             self._add(part, columns, rows)
-            self._database.execute(upsert(MOVING, "name, value", "name"), (part, json.dumps(cursor)))
+            self._database.execute(upsert(MIGRATION_TABLE, "name, value", "name"), (part, json.dumps(cursor)))
 
     @abstractmethod
     def count_on(self, counters: Mapping[str, int]) -> None:
         """Let the next numbers be higher than these, and than all that were copied."""
 
     def finish(self) -> None:
-        """End the move: from now on, the memory can be opened."""
+        """End the migration: from now on, the memory can be opened."""
         with self._writing():
-            self._database.execute(f"DROP TABLE {MOVING}")
+            self._database.execute(f"DROP TABLE {MIGRATION_TABLE}")
 
     @abstractmethod
     def _writing(self, part: str = "") -> AbstractContextManager[object]:
@@ -194,7 +194,7 @@ class FilesSide(Side):
                     stack.enter_context(locked(workspace))
                 except TimeoutError:
                     raise UsageError(f"{workspace}: another program writes in it; try again in a moment") from None
-                database = open_journal(workspace, by_move=not reads)
+                database = open_journal(workspace, by_migration=not reads)
             stack.callback(database.close)
             if reads:
                 with _translated(workspace):

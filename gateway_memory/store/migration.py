@@ -1,4 +1,4 @@
-"""What a move between files and PostgreSQL copies: the parts of a memory, the order of their rows, and their digest."""
+"""What a migration between files and PostgreSQL copies: the parts of a memory, their order, and their digest."""
 
 import hashlib
 import re
@@ -11,16 +11,16 @@ from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope, folders
 
 __all__ = [
-    "BEFORE_ANYTHING",
     "DOCUMENTS",
     "DONE",
-    "LEFT",
+    "NOT_MIGRATED",
     "PARTS",
+    "PRESENT_WHEN_OPENED",
     "RECORD_FILES",
     "Cursor",
     "Row",
     "Tally",
-    "as_moved",
+    "as_migrated",
     "batches",
     "checked_names",
     "folder_of",
@@ -81,20 +81,20 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 Without a key that tells rows apart, a table is copied as a whole, in one transaction. In files, documents and records
 are no tables; they have the same columns.
 """
-BEFORE_ANYTHING: Final = frozenset({"identity", "sources", "heard"})
-"""What a memory has as soon as it was opened, before anything was said to it. A move replaces it."""
-LEFT: Final = frozenset(
+PRESENT_WHEN_OPENED: Final = frozenset({"identity", "sources", "heard"})
+"""What a memory has as soon as it was opened, before anything was said to it. A migration replaces it."""
+NOT_MIGRATED: Final = frozenset(
     {"failures", "hosts", "leases", "locks", "migrations"}
     | {"session_totals"}
     | {"shown_memories", "transcript_messages"}
     | {"file", "meta", "removed", "row", "scope", "vector", "vector_2"}
     | {"large", "large_block", "large_word"}
 )
-"""Tables that are not moved: of processes; what is counted anew; of the hooks of editors, which work on files; of the
-index, made again.
+"""Tables that are not migrated: of processes; what is counted anew; of the hooks of editors, which work on files; of
+the index, made again.
 """
 _RELEASED: Final = frozenset({"plans", "sessions", "turns"})
-"""Tables whose rows a process holds by the number of its slot. After a move none does, and the next one adopts them."""
+"""Tables whose rows a process has by its slot. After a migration none has, so the next one adopts them."""
 _NOBODY: Final = -1
 
 _NAME: Final = re.compile(r"MEMORY\.md|memory/(?!\.)[^/\0]+\.md")
@@ -141,8 +141,8 @@ def checked_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:
     return folder, name
 
 
-def as_moved(part: str, columns: Sequence[str], rows: Iterable[Row], *, without_nul: bool) -> Iterator[Row]:
-    """Yield rows as they stand in the target: held by no process, and without NUL where it can't be stored."""
+def as_migrated(part: str, columns: Sequence[str], rows: Iterable[Row], *, without_nul: bool) -> Iterator[Row]:
+    """Yield rows as the target stores them: leased by no process, and without NUL where it can't be stored."""
     slot = columns.index("slot") if part in _RELEASED else None
     for row in rows:
         values = list(row)

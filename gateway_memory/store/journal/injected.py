@@ -1,4 +1,4 @@
-"""Which memories an editor's session was told. Light to import, and it waits only a moment: a prompt waits for it."""
+"""Which memories were injected into an editor's session. Light to import, and quick: a prompt waits for it."""
 
 import json
 import sqlite3
@@ -10,32 +10,32 @@ from zlib import crc32
 
 from gateway_memory.errors import store_failed
 
-__all__ = ["Shown", "forget_shown", "look_up_shown", "show"]
+__all__ = ["Injected", "add_injected", "clear_injected", "open_injected"]
 
 _BUSY_SECONDS: Final = 0.25
 """How long a writer is waited for: on a busy machine a short transaction takes some time."""
 
 
-def show(database: sqlite3.Connection, session_id: str, items: Sequence[tuple[str, str]]) -> None:
-    """Record memories (id, text) that a session was told. Within a transaction."""
+def add_injected(database: sqlite3.Connection, session_id: str, items: Sequence[tuple[str, str]]) -> None:
+    """Record memories (id, text) that were injected into a session. Within a transaction."""
     rows = [(session_id, identity, _digest(text)) for identity, text in items]
     database.executemany("INSERT OR IGNORE INTO shown_memories VALUES (?, ?, ?)", rows)
 
 
-def forget_shown(database: sqlite3.Connection, session_id: str) -> None:
+def clear_injected(database: sqlite3.Connection, session_id: str) -> None:
     """Record that a session's context holds no memory any more. Within a transaction."""
     database.execute("DELETE FROM shown_memories WHERE session_id = ?", (session_id,))
 
 
-class Shown:
-    """What one session was told. Used within `look_up_shown`."""
+class Injected:
+    """What was injected into one session. Used within `open_injected`."""
 
     def __init__(self, database: sqlite3.Connection, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
 
     def recalls(self, key: str, *, configured: bool) -> bool:
-        """Return whether memories may be told: the id is that of no other session key, and recall is on.
+        """Return whether memories may be injected: the id is that of no other session key, and recall is on.
 
         configured: whether it is on where the user has not switched it.
         """
@@ -50,15 +50,15 @@ class Shown:
         return [(identity, _digest(text)) not in known for identity, text in items]
 
     def add(self, items: Sequence[tuple[str, str]]) -> None:
-        """Record memories (id, text) that the session is told now."""
+        """Record memories (id, text) that are injected now."""
         self._database.execute("BEGIN IMMEDIATE")
-        show(self._database, self._session_id, items)
+        add_injected(self._database, self._session_id, items)
         self._database.execute("COMMIT")
 
 
 @contextmanager
-def look_up_shown(workspace: Path, session_id: str) -> Iterator[Shown]:
-    """Open the journal as it stands, for a block. It is neither created nor migrated.
+def open_injected(workspace: Path, session_id: str) -> Iterator[Injected]:
+    """Open an existing journal for a block. No schema step is applied.
 
     Raises:
         StoreError: there is none, or it is locked or damaged.
@@ -68,7 +68,7 @@ def look_up_shown(workspace: Path, session_id: str) -> Iterator[Shown]:
         place = f"{path.as_uri()}?mode=rw"
         with closing(sqlite3.connect(place, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = NORMAL")  # a power cut may only repeat a memory
-            yield Shown(database, session_id)
+            yield Injected(database, session_id)
     except sqlite3.Error as error:
         raise store_failed(path, error) from error
 
