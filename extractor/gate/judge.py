@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from extractor.categories import traits_of
-from extractor.language.kind import has_han, is_chinese, is_greeting, is_small_talk, length_in_letters
+from extractor.language.kind import is_chinese, is_greeting, is_small_talk, length_in_letters
 from extractor.language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
-from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.extract import extract_rules
+from extractor.rules.language import language_of
 from extractor.settings import ExtractorSettings
 from extractor.types import Reason, Turn, Verdict
 
@@ -144,8 +144,7 @@ def _asks_only(text: str) -> bool:
 
 
 def _asks(sentence: Sentence) -> bool:
-    asks = patterns_zh.QUESTION.search if has_han(sentence.plain) else patterns_en.QUESTION.match
-    return sentence.question or bool(asks(sentence.plain))
+    return sentence.question or language_of(sentence.plain).asks(sentence.plain)
 
 
 _ORDER_OF_REASONS: tuple[Reason, ...] = (

@@ -8,9 +8,9 @@ from typing import Final
 from extractor.language.kind import has_han, is_greeting
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
-from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
+from extractor.rules.language import language_of
 from extractor.types import Candidate, Turn
 
 from .attributes import MARKS
@@ -97,8 +97,7 @@ def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
 
 def text_of(sentence: Sentence) -> str:
     """Return a sentence as one line, without the words that only lead to it ("by the way, …")."""
-    filler = (patterns_zh if has_han(sentence.plain) else patterns_en).FILLER.match(sentence.plain)
-    return " ".join(sentence.text[filler.end() if filler else 0 :].split())
+    return " ".join(sentence.text[language_of(sentence.plain).after("filler", sentence.plain, 0) :].split())
 
 
 def points_back(text: str) -> bool:
@@ -108,18 +107,16 @@ def points_back(text: str) -> bool:
 
 def may_be(sentence: Sentence) -> frozenset[str]:
     """Return what a sentence may be (see `only_as`); nothing where it asks, or repeats another's words."""
-    language = patterns_zh if has_han(sentence.plain) else patterns_en
-    plain = sentence.plain
+    plain, language = sentence.plain, language_of(sentence.plain)
     if sentence.question or MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
         return frozenset()
-    if language.ATTRIBUTED.match(sentence.clauses[-1].plain) or language.BLOCKED.search(plain):
+    patterns = language.patterns
+    if patterns["attributed"].match(sentence.clauses[-1].plain) or patterns["blocked"].search(plain):
         return frozenset()
-    if any(language.ASIDE.search(clause.plain) for clause in sentence.clauses) or language.ONE_OFF.search(plain):
+    if any(patterns["aside"].search(clause.plain) for clause in sentence.clauses) or patterns["one-off"].search(plain):
         return frozenset()
-    said = language.FILLER.match(plain)
-    start = said.end() if said else 0
-    asks = language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain)
+    start = language.after("filler", plain, 0)
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
-    if asks or quotes or language.ORDER.match(plain, start) or language.CONDITION.match(plain):
+    if language.asks(plain) or quotes or patterns["order"].match(plain, start) or patterns["condition"].match(plain):
         return frozenset({"wish"})
     return frozenset({"change"} if _STANDS_FOR.match(plain, start) else {"change", "statement", "wish"})

@@ -13,10 +13,9 @@ from extractor.language.vocabulary import CHANGE, names_of_kind, polarity, state
 from extractor.meaning import SPEAKER
 from extractor.merge.attributes import PEOPLE
 from extractor.merge.told import may_be, points_back, text_of
-from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
-from extractor.rules.stated import asks as clause_asks
+from extractor.rules.language import language_of
 from extractor.types import Candidate, Turn
 
 from .support import Said, expiry_of, share_repeated
@@ -290,10 +289,10 @@ def asks(quote: str, message: str, content: str) -> bool:
     asking, told = False, set[str]()
     for sentence in sentences(message):
         text = sentence.text.replace("’", "'")
-        language = patterns_zh if has_han(text) else patterns_en
+        language = language_of(text)
         for clause in sentence.clauses:
             ends_in_question = sentence.question and clause is sentence.clauses[-1]
-            if not (ends_in_question or clause_asks(clause.plain, language)):
+            if not (ends_in_question or language.asks(clause.plain)):
                 told |= statement_words(text[clause.start : clause.end])
                 continue
             part = text[clause.start : clause.end]

@@ -7,9 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from extractor.language.sentences import QUOTED
-
-from .reading import sets_of, table_of, weights_of
-from .words_en import IRREGULAR, MARKS, NOUNS, PREDICATES, SETS, VERBS
+from extractor.tables.reader import table
 
 __all__ = [
     "MARKS_OF",
@@ -35,22 +33,18 @@ __all__ = [
 ]
 
 
-PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights in `VERBS`
+PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights of verbs in the table
 
-WORDS: Final = sets_of(SETS)
-MARKS_OF, MARK_WEIGHTS = weights_of(MARKS)
-PREDICATES_OF, PREDICATE_WEIGHTS = weights_of(PREDICATES)
+_TABLE: Final = table("rules_en")
+WORDS: Final = _TABLE.sets("words")
+MARKS_OF, MARK_WEIGHTS = _TABLE.weights("marks")
+PREDICATES_OF, PREDICATE_WEIGHTS = _TABLE.weights("predicates")
 
 _LONGEST_READ: Final = 300  # characters of a clause
 _SHORTEST_PLURAL, _SHORTEST_ADVERB, _SHORTEST_PARTICIPLE, _SHORTEST_STEM = 4, 6, 5, 2
 _WORD = re.compile(rf"[A-Za-zÀ-ɏ{QUOTED}][\w.&{QUOTED}]*(?:['-][\w{QUOTED}]+)*'?|\d[\w:.,/%-]*|[^\s\w]")
 _ENDINGS: Final = ("n't", "'m", "'re", "'ve", "'ll", "'d", "'s")
-_CONTRACTED: Final = {
-    "im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("do", "n't"), "didnt": ("did", "n't"),
-    "cant": ("can", "n't"), "cannot": ("can", "n't"), "can't": ("can", "n't"), "won't": ("will", "n't"),
-    "wont": ("will", "n't"), "weve": ("we", "'ve"), "isnt": ("is", "n't"), "havent": ("have", "n't"),
-    "gonna": ("going", "to"), "gotta": ("have", "to"), "wanna": ("want", "to"),
-}  # fmt: skip
+_CONTRACTED: Final = {head[0]: words[0].split() for head, words in _TABLE.rows("contracted")}
 
 
 class Word(NamedTuple):
@@ -72,7 +66,7 @@ class VerbClass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb and its group. form: an index of the weights of `VERBS`; rest: where what follows it begins."""
+    """A verb and its group. form: an index of the weights of verbs; rest: where what follows it begins."""
 
     lemma: str
     form: int
@@ -84,7 +78,7 @@ class Verb:
 
 def _read_verbs() -> dict[str, list[VerbClass]]:
     verbs: dict[str, list[VerbClass]] = {}
-    for (name, category, *weights), entries in table_of(VERBS):
+    for (name, category, *weights), entries in _TABLE.rows("verbs"):
         for entry in entries:
             verbs.setdefault(entry, []).append(VerbClass(name, category, tuple(map(float, weights))))
     return verbs
@@ -93,7 +87,7 @@ def _read_verbs() -> dict[str, list[VerbClass]]:
 _VERBS: Final = _read_verbs()
 _DOING: Final = _VERBS.pop("_")
 _IRREGULAR: Final = {
-    head[0]: dict(entry.split() for entry in entries if " " in entry) for head, entries in table_of(IRREGULAR)
+    head[0]: dict(entry.split() for entry in entries if " " in entry) for head, entries in _TABLE.rows("irregular")
 }
 
 
@@ -116,7 +110,7 @@ def words_of_clause(plain: str, start: int, end: int) -> tuple[Word, ...]:
 
 
 def mark_of(words: Sequence[Word], at: int) -> str:
-    """Return the class of the word at an index in `MARKS`; "" for none, and behind the end."""
+    """Return the class of the word at an index of marks; "" for none, and behind the end."""
     return MARKS_OF.get(words[at].low, "") if at < len(words) else ""
 
 
@@ -128,7 +122,7 @@ def is_plural(word: str) -> bool:
 
 
 def lemmas(word: str, form: int) -> tuple[str, ...]:
-    """Return the verbs of which a word may be a form; the form is an index of the weights of `VERBS`."""
+    """Return the verbs of which a word may be a form; the form is an index of the weights of verbs."""
     if form == PROGRESSIVE:
         return _stems(word, "ing")
     if form in (PAST, PERFECT):
@@ -306,7 +300,7 @@ def _behind(words: Sequence[Word], at: int, found: Sequence[str]) -> int:
 
 # Reads of whom an English clause tells: "I", "my neighbour Carlos", "Rui and I", "the bike I ride".
 
-_NOUNS, _NOUN_WEIGHTS = weights_of(NOUNS)
+_NOUNS, _NOUN_WEIGHTS = _TABLE.weights("nouns")
 _LONGEST_OPENING, _LONGEST_PERSONS, _LONGEST_PHRASE, _LONGEST_NOUN = 7, 7, 9, 4  # words
 _FEWEST_AFTER_OPENING, _FEWEST_OF_PART = 6, 4  # words
 _I, _WE, _KIN, _MINE, _FAVOURITE, _OMITTED = 1.0, 0.5, 1.5, 1.0, 2.0, 0.5

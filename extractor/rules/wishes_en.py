@@ -1,34 +1,22 @@
 """Reads an English clause that wishes something of the assistant for good: by its form, not by its topic."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from extractor.tables.reader import table
+
 from .clause_en import PAST, PRESENT, PROGRESSIVE, Word, is_plural, lemmas, words_of_clause
-from .reading import KEPT, Reading, sets_of, weights_of
-from .words_en import ORDERS, WISH_MARKS, WISH_SETS
+from .reading import Reading, wish_of
 
 __all__ = ["read_wish"]
 
-_ORDERS, _ORDER_WEIGHTS = weights_of(ORDERS)
-_MARKS, _WEIGHTS = weights_of(WISH_MARKS)
-_WORDS: Final = sets_of(WISH_SETS)
-# A clause that tells or asks; not worth more reading.
-_TELLS = re.compile(
-    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who"
-    r"|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
-    r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)"
-    r"| (?:want|need|expect|prefer|hate it|dislike it)"
-    r"| (?:don't|never) (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
-    re.IGNORECASE,
-)
-# A message that says much else may still say "always".
-_FOR_GOOD = re.compile(
-    r"\b(?:always|never|ever|every|each|any|all|only|when(?:ever)?|if|with me|for me|to me)\b", re.IGNORECASE
-)
+_TABLE: Final = table("rules_en")
+_PATTERNS: Final = _TABLE.patterns()
+_ORDERS, _ORDER_WEIGHTS = _TABLE.weights("orders")
+_MARKS, _WEIGHTS = _TABLE.weights("wish marks")
+_WORDS: Final = _TABLE.sets("wish words")
 _LASTING: Final = frozenset(
     word for word, name in _MARKS.items() if name in ("lasting", "only", "mine", "your", "rather")
 )
@@ -59,12 +47,8 @@ class _Wish:
 def read_wish(
     plain: str, start: int, end: int, *, condition: tuple[int, int] | None, reasoned: float, leads: bool
 ) -> Reading | None:
-    """Read a clause as a standing wish; None for an order for once.
-
-    condition: the bounds of "when you plan a trip" before it. reasoned: what is added for a reason that stands beside
-    it. leads: the clause begins its sentence.
-    """
-    if _TELLS.match(plain, start) or (reasoned < 0 and not _FOR_GOOD.search(plain, start, end)):
+    """Read a clause as a standing wish, by its form: see `Language.wish`."""
+    if _PATTERNS["tells"].match(plain, start) or (reasoned < 0 and not _PATTERNS["for good"].search(plain, start, end)):
         return None
     condition, start = (condition, start) if condition else _condition(plain, start, end)
     wish = _cut(plain, start, end, condition)
@@ -78,7 +62,7 @@ def read_wish(
         if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.whole)) and not _bounded(wish.main):
             return None  # "give me some examples"
     score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
-    return Reading("instruction", "O", "high", min(0.9, 0.75 + 0.04 * (score - KEPT))) if score >= KEPT else None
+    return wish_of(score)
 
 
 def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
