@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+from extractor.tables.reader import table
 from extractor.types import Cleaned
 
 from .layers import Cut, Traced, carried_out, views, without_invisible
 from .masking import mask_secrets, names
-from .secret_words import FILLERS, NO_WORD
 
 __all__ = ["clean", "without_holes"]
 
@@ -68,7 +68,7 @@ _JOINT = re.compile(r"^[\s,，;；]*(?:and|but|而且|并且)?\s*|[\s,，;；]+$
 _FEWEST, _FEWEST_OF_A_HOLE = (2, 4), (3, 12)
 """English words and Chinese characters of its own that make a text, or a clause that holds a mask, worth keeping."""
 _HAN = re.compile(r"(?![的是我你您了吧请帮把记住存保])[\u4e00-\u9fff]")
-_NOT_ITS_OWN = FILLERS | NO_WORD | set("remember save note keep store forget don't it's that's pay".split())
+_NOT_ITS_OWN = table("secrets").words("words")
 
 
 def without_holes(text: str) -> str:
