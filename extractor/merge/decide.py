@@ -8,9 +8,11 @@ one as perhaps outdated.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
-from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words, words_of
+from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
+from extractor.tables.reader import table
 from extractor.types import Action, Candidate, Decision, Known
 
 from .attributes import slots
@@ -33,20 +35,13 @@ NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where 
 
 OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
 
+_TABLE: Final = table("merging")
+_PATTERNS: Final = _TABLE.patterns()
+_NO_NAMES: Final = _TABLE.sets("words")["no names"]
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _DIGIT = re.compile(r"\d")
 _LATIN = re.compile(r"[a-zà-ÿ]+")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-_NO_NAMES = words_of(
-    """
-    i monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december
-    """
-)
-_ANSWER = re.compile(
-    r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
-)
-_I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
 _LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
 _WORDS_DENY = -3.5  # log-odds
 _SAYS_MUCH = 60  # letters; a Han character counts as three
@@ -251,7 +246,7 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
 
 def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede an instruction on how to answer by a newer one of another length, language or form."""
-    if not _ANSWER.search(new) or not _ANSWER.search(old):
+    if not _PATTERNS["answer"].search(new) or not _PATTERNS["answer"].search(old):
         return None
     new_names, old_names = names_of_kind(new), names_of_kind(old)
     for kind in ("length", "spoken", "theme", "indentation"):
@@ -296,7 +291,7 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
     if not CHANGE.search(new) or polarity(old) is False or not same_verb(new, old):
         return None
-    if _I.match(new) and statement_words(old[: met.start()] if (met := predicate(old)) else ""):
+    if _PATTERNS["i"].match(new) and statement_words(old[: met.start()] if (met := predicate(old)) else ""):
         return None  # somebody else's, or a project's
     left = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)

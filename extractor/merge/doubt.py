@@ -4,20 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from extractor.tables.reader import table
 from extractor.types import Candidate, Decision, Doubt
 
 __all__ = ["ReviewMode", "doubt_of", "is_about_owner"]
 
-ReviewMode = Literal["off", "doubtful", "all"]
+_PATTERNS: Final = table("merging").patterns()
 
-_OWNER: Final = re.compile(
-    r"\bthe owner\b(?! of (?!(?:this|the) (?:bot|assistant|agent)))"
-    r"|\bthe (?:bot|assistant|agent|ai)'s (?:owner|boss|admin)\b"
-    r"|\byour (?:\w+ )?(?:owner|boss|master|admin(?:istrator)?|operator|creator|maker)\b"
-    r"|\b(?:who|that) (?:owns|runs|built|made|set up) (?:you|this (?:bot|assistant|agent))\b"
-    r"|机主|(?<![女男])主人(?!公)|(?:你|您|助手|机器人)的?(?:老板|用户|开发者|创造者|拥有者|管理员)",
-    re.IGNORECASE,
-)
+
+ReviewMode = Literal["off", "doubtful", "all"]
 
 
 def doubt_of(
@@ -48,7 +43,7 @@ def doubt_of(
 
 def is_about_owner(text: str, names: Sequence[str] = ()) -> bool:
     """Return whether a guest's words speak of the assistant's owner. names: what the owner is called."""
-    return bool(_OWNER.search(text)) or any(_is_named(name, text) for name in names if name.strip())
+    return bool(_PATTERNS["owner"].search(text)) or any(_is_named(name, text) for name in names if name.strip())
 
 
 def _is_named(name: str, text: str) -> bool:

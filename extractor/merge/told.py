@@ -1,6 +1,5 @@
 """Finds the sentences of a message that no rule reads, and that may yet say something: "had it painted green"."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,9 +10,10 @@ from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
 from extractor.rules.language import language_of
+from extractor.tables.reader import table
 from extractor.types import Candidate, Turn
 
-from .attributes import MARKS
+from .attributes import marks
 from .compare import length_of
 from .statement import predicate, read
 
@@ -25,18 +25,10 @@ SHORTEST, LONGEST = 3, 200  # characters of a sentence
 MOST_QUOTED: Final = 0.25
 CONFIDENCE: Final = 0.8
 
-_POINTS = re.compile(r"\b(?:it|them|that one|this one)\b(?!'s\b)")
-_STANDS_FOR = re.compile(  # what was said before
-    r"(?:it|that|this|these|those|they|them|he|she|there|(?:he|she|that)s|its|theyre)\b"
-    r"(?! (?:is|are) (?:a|an|no|\w+s)\b)|[它这那他她]",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(
-    r"(?:yes|yeah|yep|yup|no|nope|nah|thanks|thank you|wow|great|cool|sure|exactly|agreed|sounds|glad|sorry|congrats"
-    r"|oh|aw+|haha\w*|lol|same)\b|[对是嗯哦啊哈好行]|谢|没事|不客气|当然|确实|真的",
-    re.IGNORECASE,
-)
-_OF_A_THING = re.compile(r"(?:my|our|the|his|her|their) .+|(?:.+的)?[^我咱的\x00-\x7f]+", re.IGNORECASE)
+_TABLE: Final = table("merging")
+_PATTERNS: Final = _TABLE.patterns()
+_EXACT: Final = _TABLE.patterns("exact", flags=0)
+
 _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes later has a subject before it
 
 
@@ -80,19 +72,19 @@ def stands_alone(text: str, changed: str) -> str:
     """
     met = predicate(changed)
     thing = changed[: met.start()].strip() if met else ""
-    if not _OF_A_THING.fullmatch(thing) or statement_words(thing) & statement_words(text):
+    if not _PATTERNS["of a thing"].fullmatch(thing) or statement_words(thing) & statement_words(text):
         return text
     if has_han(text):
-        begins = min((found.start() for pattern in MARKS.values() if (found := pattern.search(text))), default=_LATE)
+        begins = min((found.start() for pattern in marks().values() if (found := pattern.search(text))), default=_LATE)
         return f"{thing}：{text}" if begins < _LATE and not read(text).speaker else text
     named = thing if thing[1:2].isupper() else f"{thing[0].lower()}{thing[1:]}"
-    return _POINTS.sub(lambda _: named, text, count=1)
+    return _EXACT["points at a thing"].sub(lambda _: named, text, count=1)
 
 
 def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
     """Return whether a message goes on with a talk, whose exchanges are remembered as they are."""
     stated = [sentence for sentence in said if not sentence.question and not is_greeting(sentence.text)]
-    return len(stated) > 1 or any(_GOES_ON.match(sentence.plain) for sentence in said[:1])
+    return len(stated) > 1 or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in said[:1])
 
 
 def text_of(sentence: Sentence) -> str:
@@ -102,7 +94,7 @@ def text_of(sentence: Sentence) -> str:
 
 def points_back(text: str) -> bool:
     """Return whether a sentence begins with a word for what was told before it: "she", "that", 它."""
-    return bool(_STANDS_FOR.match(text))
+    return bool(_PATTERNS["stands for"].match(text))
 
 
 def may_be(sentence: Sentence) -> frozenset[str]:
@@ -119,4 +111,4 @@ def may_be(sentence: Sentence) -> frozenset[str]:
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
     if language.asks(plain) or quotes or patterns["order"].match(plain, start) or patterns["condition"].match(plain):
         return frozenset({"wish"})
-    return frozenset({"change"} if _STANDS_FOR.match(plain, start) else {"change", "statement", "wish"})
+    return frozenset({"change"} if _PATTERNS["stands for"].match(plain, start) else {"change", "statement", "wish"})
