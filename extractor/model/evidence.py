@@ -20,6 +20,7 @@ from extractor.cleaning.injection import commands_the_machine
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
+from extractor.tables.reader import table
 from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
@@ -49,6 +50,9 @@ from .support import (
 
 __all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 
+_PATTERNS: Final = table("believing").patterns()
+
+
 LONGEST_CONTENT: Final = 400  # characters
 SHORTEST_CONTENT: Final = 3  # letters
 CONFIDENCE: Final = 0.8
@@ -56,11 +60,6 @@ CONFIDENCE: Final = 0.8
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
 _OF_USER = re.compile(r"(?:the )?user\b|用户", re.IGNORECASE)
-_WISHED = re.compile(
-    r"\b(?:want|wish|prefer|like|ask(?! the user)|request|need|should|must|always|never|do(?:es)?n['’]t|do not|not to"
-    r"|use(?!r)|call|answer|repl|respond|speak|write|keep|avoid|hate)\w*\b|希望|要|想|请|让|喜欢|不|别|用|叫|回答|称呼|写",
-    re.IGNORECASE,
-)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+)\s*")
 
 
@@ -196,7 +195,7 @@ def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) 
     told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
     if not told or is_a_question(told):
         return "about_the_chat", None
-    if not _WISHED.search(told):  # a small model calls an order what is none
+    if not _PATTERNS["wished"].search(told):  # a small model calls an order what is none
         candidate = replace(candidate, category=_told_category(candidate.category))
     problem = _problem(told, candidate.quote, turn, conversation)
     if problem or turn is None:

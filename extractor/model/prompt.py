@@ -20,6 +20,7 @@ from extractor.cleaning.clean import clean
 from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
+from extractor.tables.reader import table
 from extractor.types import Candidate, Importance, Kept, Known, Turn
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
     "own_part",
     "prose",
 ]
+
+_PATTERNS: Final = table("believing").patterns()
+
 
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
 LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
@@ -83,14 +87,6 @@ known one untrue. target: the id of that known memory, "" for add. When in doubt
 SCHEMA_IN_WORDS: Final = "Return one JSON object of this schema, and nothing else:\n{schema}"
 REPAIR: Final = "This was not the JSON that was asked for ({problem}). Return only the corrected JSON object."
 
-# What the assistant said just before becomes the user's own by such an answer.
-_AGREES: Final = re.compile(
-    r"\W*(?:(?:oh|ah|well|hmm|hi|hey|hello|haha)\W+)*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|alright|right|exactly|correct"
-    r"|indeed|agreed|sounds|perfect|great|good|confirmed|absolutely|definitely|of course|let's|go ahead"
-    r"|that(?:'s| is| sounds| works| looks)|i agree|i like (?:it|that))\b(?! (?:now|morning|afternoon|evening|night)\b)"
-    r"|\W*(?:(?:是的|对的?|嗯+|好[的吧啊]?|行|可以|没错|同意|确认|当然|就这样|没问题)(?!\w)|就按)",
-    re.IGNORECASE,
-)
 # A small model says a line again as one sentence, so a line should tell one thing. In Chinese a clause often does.
 _LINE: Final = re.compile(r"(?<=[。！？!?；])(?![。！？!?)）])|(?<=[.;])\s+|\n")
 _CLAUSE: Final = re.compile(r"(?<=[，。！？!?；])(?![。！？!?)）])|(?<=[.;])\s+|\n")
@@ -185,7 +181,7 @@ _CHINESE: Final = (
 
 def agrees(message: str) -> bool:
     """Return whether a message begins by agreeing to what was said before it."""
-    return bool(_AGREES.match(message))
+    return bool(_PATTERNS["agrees"].match(message))
 
 
 def prose(message: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
+from extractor.tables.reader import table
 
 from .exchanges import exchanges_of, told_by
 from .support import Said
@@ -32,6 +33,8 @@ __all__ = [
     "summary_of",
     "written",
 ]
+
+_TODO: Final = table("exchanges").patterns()["to do"]
 
 
 BRIEF_LENGTH: Final = 900
@@ -62,12 +65,6 @@ _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
 """The end of an observation of a file that was only read."""
 _FAILED: Final = re.compile(r"(?m)(?:^|: )exit (?!0\b)-?\d+\s*$")
 """In an observation of a command: it ended in an error."""
-_TODO: Final = re.compile(
-    r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
-    r"|\[ \][ \t]+)(.{2,300})$|(?:\b(?:still (?:open|to do|missing|left)|remaining|left to do)[ \t]*:"
-    r"|(?:还要做|还没做|还差|未完成|剩下)的?[ \t]*[:：]|(?:下一步|接下来)(?:还?要|需要|是|再))"
-    r"[ \t]*([^。！？!?\n]{2,200}))"
-)
 _END_OF_SENTENCE: Final = re.compile(r"[。！？!?；;]|[.](?=\s)|[，,、](?=.)|\s")
 _JOINING: Final = {"\u200d", "\ufe0e", "\ufe0f"}
 

@@ -115,6 +115,6 @@ class Table:
 
 
 @cache
-def table(name: str) -> Table:
-    """Return the table of a file's name without its ending."""
-    return Table(Path(__file__).with_name(f"{name}.txt").read_text("utf-8"))
+def table(name: str, **fragments: str) -> Table:
+    """Return the table of a file's name without its ending. fragments: more of them, which other tables make."""
+    return Table(Path(__file__).with_name(f"{name}.txt").read_text("utf-8"), **fragments)
