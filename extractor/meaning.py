@@ -7,23 +7,22 @@ import zlib
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from operator import mul
 from typing import Final, Literal, TypeAlias
 
 from .categories import traits_of
-from .directions import DIRECTIONS, ENCODER
+from .tables.reader import table
 from .types import Candidate
 
-__all__ = ["SPEAKER", "WORDS", "Meaning", "meaning_of", "understood", "words_of"]
+__all__ = ["SPEAKER", "WORDS", "Kind", "Meaning", "direction_of", "meaning_of", "understood", "words_of"]
 
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 
-_DIRECTIONS: Final = {
-    kind: (step, intercept, array("b", base64.b64decode(packed)))
-    for kind, (step, intercept, packed) in DIRECTIONS.items()
-}
-_DIMENSION: Final = len(_DIRECTIONS["change"][2])
+_TABLE: Final = table("directions")
+_ENCODER: Final = next(_TABLE.rows("encoder"))[1]
+
 
 WORDS: Final = 4096
 """The places of words behind a vector's own; words that share one are rare enough."""
@@ -56,20 +55,29 @@ class Meaning:
     wish: float
 
 
+@cache
+def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
+    """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
+    entries = {head[0]: lines for head, lines in _TABLE.rows(kind)}
+    weights = array("b", base64.b64decode("".join(entries["weights"])))
+    return float(entries["step"][0]), float(entries["intercept"][0]), weights
+
+
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    if encoder != ENCODER or len(vector) != _DIMENSION:
+    dimension = len(direction_of("change")[2])
+    if [encoder] != _ENCODER or len(vector) != dimension:
         return None
     words = words_of(text)
 
-    def told(kind: Kind) -> float:
-        step, intercept, direction = _DIRECTIONS[kind]
+    def directed(kind: Kind) -> float:
+        step, intercept, direction = direction_of(kind)
         score = math.fsum(map(mul, vector, direction))
-        if len(direction) > _DIMENSION:
-            score += math.fsum(weight * direction[_DIMENSION + place] for place, weight in words.items())
+        if len(direction) > dimension:
+            score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
         return step * score + intercept
 
-    return Meaning(change=told("change"), statement=told("statement"), wish=told("wish"))
+    return Meaning(change=directed("change"), statement=directed("statement"), wish=directed("wish"))
 
 
 def words_of(text: str) -> Mapping[int, float]:
