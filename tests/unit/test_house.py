@@ -232,6 +232,7 @@ def test_no_constructor_takes_more_than_six() -> None:
 SMALL = {
     "extractor/categories.py": "a table",
     "extractor/merge/doubt.py": "the settings need its modes without what decides",
+    "extractor/rules/reading.py": "what the readers of both languages return",
     "extractor/timing.py": "nothing else of the extractor knows of time",
     "gateway_memory/cli/entry.py": "every hook starts with it",
     "gateway_memory/connect/hermes.py": "an adapter of a gateway",
