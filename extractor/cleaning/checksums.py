@@ -10,43 +10,24 @@ from extractor.tables.reader import table
 
 __all__ = ["checked"]
 
-# People separate the groups of a number by blanks, dots, or dashes of any length, also two of them.
-_PARTED: Final = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
-_CARD: Final = re.compile(
-    rf"(?!2[0189])[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
-    rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}"
-    rf"|\d{{5}}{_PARTED}\d{{10}}|(?<![2])\d{{3}}(?:\n\d{{4}}){{3}}|\d{{12}})(?!\d)"
-)
-# Next to its name a number may have separators anywhere, also line breaks.
-_NAMED_CARD: Final = re.compile(
-    r"(?i)(?:\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款)[^\d]{0,40}"
-    r"(?<!\d)(?P<value>[2-6](?:[\s.\-_/·•*,|\u2010-\u2015]{0,4}\d){12,18})(?!\d)"
-)
-_IDENTITY: Final = re.compile(
-    r"[1-9](?<![\dA-Za-z]\d)\d{5}[ \t.\-\u00a0\u3000]{0,3}(?:18|19|20)\d\d[ .-]?(?:0[1-9]|1[0-2])[ .-]?"
-    r"(?:0[1-9]|[12]\d|3[01])[ \t.\-\u00a0\u3000]{0,3}\d{3}[\dXx](?![\dA-Za-z])"
-)
-_IBAN: Final = re.compile(r"(?<![A-Za-z\d])[A-Z]{2}\d{2}(?:[ -]?[A-Z\d]{4}){2,7}(?:[ -]?[A-Z\d]{1,3})?(?![A-Za-z\d])")
-_DIGITS: Final = re.compile(r"\d(?:[^\da-zA-Z]{0,4}\d){11}")
-_WORDS: Final = re.compile(
-    r"(?i)(?<![a-z])[a-z]{3,8}(?:[\s,，、.]{1,4}(?:\d{1,2}[.):]?\s{0,2})?[a-z]{3,8}(?![a-z])){11,}+"
-)
+_TABLE: Final = table("secrets")
+_NUMBERS: Final = _TABLE.patterns("numbers", flags=0)
+_OWNER: Final = _TABLE.patterns(flags=0)["owner"]
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _FEWEST_WORDS: Final = 12
 _FEWEST_DIGITS: Final = 13
 _IDENTITY_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_OWNED: Final = table("secrets").patterns(flags=0)
 _BEFORE: Final = 24
 
 
 def checked(text: str) -> Iterator[list[tuple[int, int, str]]]:
     """Yield the spans of each kind; within one kind they are ascending and do not overlap."""
     yield list(_mnemonics(text))
-    yield list(_valid(text, _IBAN, _iban_in, "account number"))
-    if _DIGITS.search(text):
-        yield list(_valid(text, _IDENTITY, _identity_in, "identity number"))
-        yield list(_valid(text, _NAMED_CARD, _card_in, "card number", owned=False))
-        yield list(_valid(text, _CARD, _card_in, "card number"))
+    yield list(_valid(text, _NUMBERS["iban"], _iban_in, "account number"))
+    if _NUMBERS["digits"].search(text):
+        yield list(_valid(text, _NUMBERS["identity"], _identity_in, "identity number"))
+        yield list(_valid(text, _NUMBERS["named card"], _card_in, "card number", owned=False))
+        yield list(_valid(text, _NUMBERS["card"], _card_in, "card number"))
 
 
 def _valid(
@@ -59,7 +40,7 @@ def _valid(
     for match in pattern.finditer(text):
         start = match.start(pattern.groups)
         length = length_of(match[pattern.groups])
-        if length and not (owned and _OWNED["owner"].search(text[max(0, start - _BEFORE) : start].lower())):
+        if length and not (owned and _OWNER.search(text[max(0, start - _BEFORE) : start].lower())):
             yield start, start + length, f"[masked: {kind}]"
 
 
@@ -104,7 +85,7 @@ def _mnemonic_words() -> frozenset[str]:
 
 def _mnemonics(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the spans of twelve or more words of BIP-39's English list in a row."""
-    for match in _WORDS.finditer(text):
+    for match in _NUMBERS["words of a mnemonic"].finditer(text):
         run: list[tuple[int, int]] = []
         for start, end in [*(word.span() for word in _WORD.finditer(text, *match.span())), (0, 0)]:
             if text[start:end].lower() in _mnemonic_words():

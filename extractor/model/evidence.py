@@ -38,7 +38,7 @@ from .quotations import (
     turns_must_and_wish,
 )
 from .support import (
-    Said,
+    Sources,
     Support,
     expiry_of,
     is_a_question,
@@ -159,10 +159,6 @@ def _candidate(entry: dict[str, Any]) -> Candidate:
     )
 
 
-def _told_category(category: str) -> str:
-    return "fact" if traits_of(category).directive else category
-
-
 def _type(category: str, content: str) -> MemoryType:
     if traits_of(category).standing:
         return "O"
@@ -178,38 +174,38 @@ class _Conversation:
     def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime, speaker: str) -> None:
         self.today = now.date()
         self.orders = {turn.id for turn in turns if commands_the_machine(turn.user)}
-        heard = [turn for turn in turns if turn.id not in self.orders]
         own = [(memory.text, self.today) for memory in known]
         exchanges = [*own, (speaker, self.today)]
         before = ""
-        for turn in heard:
-            said, day = prose(turn.user), turn.at.date()
-            own.append((f"{before}\n{said}" if agrees(said) else said, day))
-            exchanges.append((f"{before}\n{said}\n{turn.reply}", day))
-            before = turn.reply
-        self.own, self.exchanges = Said(own), Said(exchanges)
+        for turn in turns:
+            if turn.id not in self.orders:
+                message, day = prose(turn.user), turn.at.date()
+                own.append((f"{before}\n{message}" if agrees(message) else message, day))
+                exchanges.append((f"{before}\n{message}\n{turn.reply}", day))
+                before = turn.reply
+        self.own, self.exchanges = Sources(own), Sources(exchanges)
 
 
 def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
-    """Return an entry as what it tells; or None, and why it tells nothing."""
-    told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-    if not told or is_a_question(told):
+    """Return an entry with what it states as its content; or None, and why it states nothing."""
+    content = without_report(candidate.content, wish=traits_of(candidate.category).directive)
+    if not content or is_a_question(content):
         return "about_the_chat", None
-    if not _PATTERNS["wished"].search(told):  # a small model calls an order what is none
-        candidate = replace(candidate, category=_told_category(candidate.category))
-    problem = _problem(told, candidate.quote, turn, conversation)
+    if traits_of(candidate.category).directive and not _PATTERNS["wished"].search(content):
+        candidate = replace(candidate, category="fact")  # a small model calls an order what is none
+    problem = _problem(content, candidate.quote, turn, conversation)
     if problem or turn is None:
         return problem, None
-    said = _said(told, candidate.quote, turn, conversation)
-    if said == "none":
+    supported = _support_of(content, candidate.quote, turn, conversation)
+    if supported == "none":
         return "not_said", None
-    doubtful = said == "part" or _is_doubtful(told, candidate, turn)
+    doubtful = supported == "part" or _is_doubtful(content, candidate, turn)
     read = replace(
         candidate,
-        content=told,
-        type=_type(candidate.category, told),
-        entities=entities_of(told),
-        expires=expiry_of(told, conversation.today),
+        content=content,
+        type=_type(candidate.category, content),
+        entities=entities_of(content),
+        expires=expiry_of(content, conversation.today),
         turn=turn.id,
         doubt="not_said" if doubtful else "",
     )
@@ -221,7 +217,7 @@ def _pointing(
 ) -> tuple[str, Candidate | None]:
     """Return the sentence at which an entry points, in the entry's words if they say just that.
 
-    read: the entry as what it tells, if it may tell something.
+    read: the entry with what it states, if it states something.
     """
     own = pointed_at(candidate, turn)
     if own is None:
@@ -234,7 +230,7 @@ def _pointing(
     return "", own
 
 
-def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -> str:
+def _problem(content: str, quote: str, turn: Turn | None, conversation: _Conversation) -> str:
     """Return why an entry is no memory; "" when it is one."""
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
@@ -245,16 +241,17 @@ def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -
         return "instruction_to_the_machine"
     if turn is None or is_of_another(quote, turn.user, content):
         return "no_evidence"
-    if turn.id in said.orders:
+    if turn.id in conversation.orders:
         return "instruction_to_the_machine"
     return "denied" if denies(quote, content) else ""
 
 
-def _said(content: str, quote: str, turn: Turn, said: _Conversation) -> Support:
+def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
     if is_chinese(content) == is_chinese(quote) or is_chinese(content) == is_chinese(turn.user):
-        found = support(content, said.own, said.exchanges, said.today)
+        found = support(content, conversation.own, conversation.exchanges, conversation.today)
         return "part" if found == "none" and statement_words(content) & statement_words(quote) else found
-    return support_across_languages(content, Said([(quote, turn.at.date())]), said.exchanges, said.today)
+    quoted = Sources([(quote, turn.at.date())])
+    return support_across_languages(content, quoted, conversation.exchanges, conversation.today)
 
 
 def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
@@ -280,8 +277,8 @@ def _quoted_turn(quote: str, turns: Sequence[Turn]) -> Turn | None:
 def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
     parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
-    said = _plain(prose(message))
-    return bool(parts) and all(part in said for part in parts)
+    own = _plain(prose(message))
+    return bool(parts) and all(part in own for part in parts)
 
 
 def _plain(text: str) -> str:

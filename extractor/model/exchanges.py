@@ -1,7 +1,7 @@
-"""What the turns of a session tell of it: what was asked, what was done, what is open. By rules, in two languages."""
+"""The outline of a session: what was asked, what was done, what is open. By rules, in two languages."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,12 +9,9 @@ from extractor.language.kind import has_han, is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
 from extractor.tables.reader import table
 
-__all__ = ["Exchange", "Told", "exchanges_of", "told_by"]
+__all__ = ["Exchange", "Outline", "exchanges_of", "outline_of"]
 
 _PATTERNS: Final = table("exchanges").patterns()
-
-
-# The phrases by which people ask, report and put off, in English and Chinese.
 
 
 _ASK_LENGTH: Final = 40
@@ -44,8 +41,8 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What turns tell of their session. topic: "" if nothing was said that is one. ended: where the talk ended.
+class Outline:
+    """What turns show of their session. topic: "" if nothing was said that is one. ended: where the talk ended.
 
     wanted: what was asked for. done: what is reported as done, or was answered. unanswered: a request, or a question to
     the user, that nothing answers. later: what was put off, or is not done yet.
@@ -59,21 +56,21 @@ class Told:
     later: tuple[str, ...] = ()
 
 
-def exchanges_of(said: Iterable[tuple[bool, str]]) -> list[Exchange]:
-    """Return the exchanges of what was said, oldest first. said: whether the user said it, and the text."""
-    found: list[Exchange] = []
-    for by_user, text in said:
-        if by_user or not found:
-            found.append(Exchange())
+def exchanges_of(messages: Iterable[tuple[bool, str]]) -> list[Exchange]:
+    """Return the exchanges of messages, oldest first. messages: whether the user wrote it, and the text."""
+    exchanges: list[Exchange] = []
+    for by_user, text in messages:
+        if by_user or not exchanges:
+            exchanges.append(Exchange())
         if by_user:
-            found[-1].user = text
+            exchanges[-1].user = text
         else:
-            found[-1].answers.append(text)
-    return found
+            exchanges[-1].answers.append(text)
+    return exchanges
 
 
-def told_by(exchanges: Sequence[Exchange]) -> Told:
-    """Return what turns tell of their session. Pure; greetings, thanks and what is to be remembered are left out."""
+def outline_of(exchanges: Sequence[Exchange]) -> Outline:
+    """Return the outline of a session. Pure; greetings, thanks and what is to be remembered are left out."""
     wanted: list[str] = []
     subjects: list[str] = []
     topics: list[str] = []
@@ -81,136 +78,118 @@ def told_by(exchanges: Sequence[Exchange]) -> Told:
     later: list[str] = []
     ended = offer = ""
     for exchange in (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:]):
-        said = [each for each in _plain(exchange.user) if not _PATTERNS["to remember"].search(each.text)]
-        asked = any(each.question or _PATTERNS["asks"].search(_without_opener(each.text)) for each in said)
-        message = _joined(said)
+        request = [each for each in _telling(exchange.user) if not _PATTERNS["to remember"].search(each.text)]
+        asked = any(each.question or _PATTERNS["asks"].search(_without_opener(each.text)) for each in request)
+        message = _joined([_text(each) for each in request])
         if asked:
             wanted.append(message)
         if asked or (message and not topics):
             subjects.append(message)
-            topics.append(_bare(max(said, key=lambda each: _width(each.text))))
-        put_off = [_without_opener(each.text) for each in said if _is_later(each)]
+            topics.append(_bare(max(request, key=lambda each: _width(each.text))))
+        put_off = [_without_opener(each.text) for each in request if _is_later(each)]
         later += put_off
-        reported = [each for each in said if _is_report(each, _PATTERNS["user reports"])]
-        reported += [
-            each for answer in exchange.answers for each in _plain(answer) if _is_report(each, _PATTERNS["reports"])
-        ]
+        reports = [each for each in request if _reports(each, "user reports")]
+        reports += [each for answer in exchange.answers for each in _telling(answer) if _reports(each, "reports")]
         essence = _essence(exchange.answers[-1:])
-        if reported:
-            done += [_closed(_without_opener(each.text)) for each in reported]
-        elif asked and essence:
-            done.append(f"{_within(topics[-1], _ASK_LENGTH)} → {essence}")
-        elif offer and essence and not message:  # the user has only agreed
-            done.append(f"{_within(offer, _ASK_LENGTH)} → {essence}")
-        offer = next(_questions(exchange), "")
+        if reports:
+            done += [_closed(_without_opener(each.text)) for each in reports]
+        elif essence and (asked or (offer and not message)):  # without a message, the user has only agreed
+            done.append(f"{_within(topics[-1] if asked else offer, _ASK_LENGTH)} → {essence}")
+        offer = _question(exchange)
         if message:
-            ended = "" if reported or asked or put_off else " → ".join(filter(None, (message, essence)))
-    return Told(
+            ended = "" if reports or asked or put_off else " → ".join(filter(None, (message, essence)))
+    return Outline(
         topic=subjects[0] if len(subjects) == 1 else _topic(topics),
         wanted=tuple(wanted),
         done=tuple(done),
         ended=ended,
-        unanswered=tuple(_unanswered(exchanges)),
-        later=(*later, *(_not_yet(exchanges[-1]) if exchanges else [])),
+        unanswered=tuple(filter(None, map(_unanswered, exchanges[-1:]))),
+        later=(*later, *(text for last in exchanges[-1:] for text in _not_yet(last))),
     )
 
 
-def _plain(text: str) -> list[Sentence]:
-    """Return the sentences that say something."""
-    return [each for each in sentences(text) if not (_is_empty(_without_opener(each.text)) or _is_code(each.text))]
+def _telling(text: str) -> list[Sentence]:
+    """Return the sentences that say something: no greetings, no code."""
+    return [
+        each
+        for each in sentences(text)
+        if not _is_empty(_without_opener(each.text))
+        and len(_CODE_MARK.findall(each.text)) <= _CODE_SHARE * len(each.text)
+    ]
 
 
 def _is_empty(text: str) -> bool:
     return is_greeting(text) or is_small_talk(text) or bool(_PATTERNS["filler"].fullmatch(text))
 
 
-def _is_code(text: str) -> bool:
-    return len(_CODE_MARK.findall(text)) > _CODE_SHARE * len(text)
-
-
-def _is_report(sentence: Sentence, reports: re.Pattern[str]) -> bool:
-    return (
-        not sentence.question
-        and bool(reports.search(sentence.plain))
-        and not _PATTERNS["not done"].search(sentence.plain)
-    )
+def _reports(sentence: Sentence, pattern: str) -> bool:
+    """Return whether a sentence says that something was done."""
+    plain = sentence.plain
+    return not (sentence.question or _PATTERNS["not done"].search(plain)) and bool(_PATTERNS[pattern].search(plain))
 
 
 def _is_later(sentence: Sentence) -> bool:
-    text = sentence.text
-    told = _PATTERNS["later"].search(text) or _PATTERNS["not yet"].search(text)
-    return bool(told) and not sentence.question and not _PATTERNS["set aside"].search(text)
+    if sentence.question or _PATTERNS["set aside"].search(sentence.text):
+        return False
+    return any(_PATTERNS[name].search(sentence.text) for name in ("later", "not yet"))
 
 
 def _not_yet(last: Exchange) -> list[str]:
     """Return what the last answer says is not done yet, unless the user said so."""
-    if any(_is_later(each) for each in _plain(last.user)):
+    if any(map(_is_later, _telling(last.user))):
         return []
-    return [
-        each.text
-        for answer in last.answers[-1:]
-        for each in _plain(answer)
-        if _PATTERNS["not yet"].search(each.text) and not each.question
-    ]
+    answer = [each for text in last.answers[-1:] for each in _telling(text)]
+    return [each.text for each in answer if _PATTERNS["not yet"].search(each.text) and not each.question]
 
 
-def _unanswered(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """Yield the user's last request if nothing answers it, or the question with which the last answer ends."""
-    if not exchanges:
-        return
-    last = exchanges[-1]
-    if not last.answers:
-        said = _plain(last.user)
-        if any(each.question or _PATTERNS["asks"].search(each.text) for each in said):
-            yield _joined(said)
-    else:
-        yield from _questions(last)
+def _unanswered(last: Exchange) -> str:
+    """Return the user's last request if nothing answers it, or the question with which the last answer ends."""
+    if last.answers:
+        return _question(last)
+    request = _telling(last.user)
+    asked = any(each.question or _PATTERNS["asks"].search(each.text) for each in request)
+    return _joined([_text(each) for each in request]) if asked else ""
 
 
-def _questions(exchange: Exchange) -> Iterator[str]:
-    """Yield the question with which an exchange ends, unless it only offers more help."""
-    for answer in exchange.answers[-1:]:
-        closing = sentences(answer)[-1:]
-        yield from (_ended(each) for each in closing if each.question and not _PATTERNS["offers"].search(each.text))
+def _question(exchange: Exchange) -> str:
+    """Return the question with which an exchange ends, unless it only offers more help."""
+    closing = [each for answer in exchange.answers[-1:] for each in sentences(answer)[-1:] if each.question]
+    return next((_ended(each) for each in closing if not _PATTERNS["offers"].search(each.text)), "")
 
 
 def _topic(requests: Sequence[str]) -> str:
     """Return what several requests were about, by the beginnings of the first ones."""
     parts: list[str] = []
-    left = _TOPIC_LENGTH
-    telling = [request for request in requests if _width(request) >= _LEAST_TOPIC] or requests
-    for part in dict.fromkeys(_within(request, _ASK_LENGTH) for request in telling):
-        if len(part) <= left:
+    room = _TOPIC_LENGTH
+    long_enough = [request for request in requests if _width(request) >= _LEAST_TOPIC] or requests
+    for part in dict.fromkeys(_within(request, _ASK_LENGTH) for request in long_enough):
+        if len(part) <= room:
             parts.append(part)
-            left -= len(part) + 2
+            room -= len(part) + 2
     return ("；" if has_han("".join(parts)) else "; ").join(parts)
 
 
 def _bare(sentence: Sentence) -> str:
     """Return a request without the words that make it one."""
-    text = _without_opener(_ended(sentence))
+    text = _text(sentence)
     return _PATTERNS["please"].sub("", text, count=1).strip() or text
 
 
 def _essence(answers: Sequence[str]) -> str:
     """Return the first sentences of an answer that say something."""
-    said = [each for answer in answers for each in _plain(answer)]
+    answer = [each for text in answers for each in _telling(text)]
     parts: list[str] = []
-    for sentence in [each for each in said if _width(each.text) >= _FEWEST] or said:
+    for sentence in [each for each in answer if _width(each.text) >= _FEWEST] or answer:
         width = _width(" ".join(parts))
         if width >= _ENOUGH and width + _width(sentence.text) > _GIST_LENGTH:
             break
-        parts.append(_without_opener(_ended(sentence)))
-    return _within(_sentence_joint(parts).join(parts), 2 * _GIST_LENGTH)
+        parts.append(_text(sentence))
+    return _within(_joined(parts), 2 * _GIST_LENGTH)
 
 
-def _joined(said: Sequence[Sentence]) -> str:
-    parts = [_without_opener(_ended(each)) for each in said]
-    return _sentence_joint(parts).join(parts)
-
-
-def _sentence_joint(parts: Sequence[str]) -> str:
-    return " " if not parts or parts[0].endswith(("?", "？")) else "。" if has_han("".join(parts)) else ". "
+def _joined(parts: Sequence[str]) -> str:
+    asks = not parts or parts[0].endswith(("?", "？"))
+    return (" " if asks else "。" if has_han("".join(parts)) else ". ").join(parts)
 
 
 def _closed(text: str) -> str:
@@ -222,13 +201,15 @@ def _ended(sentence: Sentence) -> str:
     return f"{sentence.text}{mark}" if sentence.question else sentence.text
 
 
+def _text(sentence: Sentence) -> str:
+    return _without_opener(_ended(sentence))
+
+
 def _without_opener(text: str) -> str:
     """Return a sentence without thanks, agreement and the like in front of it."""
-    while (
-        (opener := _PATTERNS["opener"].match(text))
-        and _is_empty(opener["head"].strip())
-        and not _PATTERNS["reports"].match(text)
-    ):
+    while opener := _PATTERNS["opener"].match(text):
+        if not _is_empty(opener["head"].strip()) or _PATTERNS["reports"].match(text):
+            break
         text = text[opener.end() :]
     return text
 

@@ -19,7 +19,7 @@ from extractor.rules.language import language_of
 from extractor.tables.reader import table
 from extractor.types import Candidate, Turn
 
-from .support import Said, expiry_of, share_repeated
+from .support import Sources, expiry_of, share_repeated
 
 __all__ = [
     "adds_a_denial",
@@ -127,10 +127,10 @@ def _names_one_more(quote: str, message: str, content: str) -> bool:
     if found is None or _PATTERNS["other"].search(quote) or has_han(content) != has_han(message):
         return False
     who = found["who"]
-    kin, told = (names_of_kind(text).get("kin", frozenset()) for text in (who, message))
+    kin, named_kin = (names_of_kind(text).get("kin", frozenset()) for text in (who, message))
     words = {stem(word) for word in re.findall(r"[\w-]+", message.lower())}
     named = who in message if has_han(who) else stem(who.lower()) in words
-    return not (named or kin & told or (found["name"] or "\0").lower() in message.lower())
+    return not (named or kin & named_kin or (found["name"] or "\0").lower() in message.lower())
 
 
 def _names(content: str, other: str) -> bool:
@@ -196,18 +196,18 @@ def sentence_of(quote: str, message: str) -> str:
 def asks(quote: str, message: str, content: str) -> bool:
     """Return whether a statement is taken from a question alone: the answer to it was not said by who asks."""
     plain = quote.replace("’", "'").strip(" .,!?;。，！？；")
-    asking, told = False, set[str]()
+    asking, stated = False, set[str]()
     for sentence in sentences(message):
         text = sentence.text.replace("’", "'")
         language = language_of(text)
         for clause in sentence.clauses:
             ends_in_question = sentence.question and clause is sentence.clauses[-1]
             if not (ends_in_question or language.asks(clause.plain)):
-                told |= statement_words(text[clause.start : clause.end])
+                stated |= statement_words(text[clause.start : clause.end])
                 continue
             part = text[clause.start : clause.end]
             asking = asking or (bool(plain) and (plain in part or part in plain))
-    return asking and len(statement_words(content) & told) < _LEAST_TOLD
+    return asking and len(statement_words(content) & stated) < _LEAST_TOLD
 
 
 def is_borrowed(quote: str, message: str) -> bool:
@@ -263,17 +263,17 @@ def pointed_at(candidate: Candidate, turn: Turn) -> Candidate | None:
     Of a quotation of several sentences, the one counts that shares most words with the entry. A sentence that begins
     with "she" or "that" is told with the one before it.
     """
-    said = sentences(own_words(turn.user[:LONGEST_READ]))
-    quoted, told = statement_words(candidate.quote), statement_words(candidate.content)
-    shared = [(len(quoted & words), len(told & words)) for words in (statement_words(each.text) for each in said)]
+    own = sentences(own_words(turn.user[:LONGEST_READ]))
+    quoted, stated = statement_words(candidate.quote), statement_words(candidate.content)
+    shared = [(len(quoted & words), len(stated & words)) for words in (statement_words(each.text) for each in own)]
     if not any(of_quote for of_quote, _ in shared):
         return None
-    number = max(range(len(said)), key=lambda each: (sum(shared[each]) if shared[each][0] else -1, -each))
-    parts, only_as = [said[number]], may_be(said[number])
-    if points_back(said[number].plain):
-        if number and "statement" in may_be(said[number - 1]):
-            parts.insert(0, said[number - 1])
-        if only_as and (len(parts) > 1 or SPEAKER.search(said[number].plain)):
+    number = max(range(len(own)), key=lambda each: (sum(shared[each]) if shared[each][0] else -1, -each))
+    parts, only_as = [own[number]], may_be(own[number])
+    if points_back(own[number].plain):
+        if number and "statement" in may_be(own[number - 1]):
+            parts.insert(0, own[number - 1])
+        if only_as and (len(parts) > 1 or SPEAKER.search(own[number].plain)):
             only_as = frozenset({"statement"})
     text = _joined([text_of(part) for part in parts])
     wished = traits_of(candidate.category).directive and is_standing_wish(text)
@@ -293,12 +293,12 @@ def pointed_at(candidate: Candidate, turn: Turn) -> Candidate | None:
 
 def repeats(content: str, sentence: str, day: date) -> bool:
     """Return whether an entry says what a sentence says, by all of the entry's words and most of the sentence's."""
-    said, plain = Said([(sentence, day)]), _DATE.sub(" ", content)  # a model may tell "Friday" as a date
+    source, plain = Sources([(sentence, day)]), _DATE.sub(" ", content)  # a model may tell "Friday" as a date
     return (
         has_han(content) == has_han(sentence)
-        and said.has_dates_and_numbers(content, day)
+        and source.has_dates_and_numbers(content, day)
         and set(relative_dates_of(plain, day)) <= set(relative_dates_of(sentence, day))
-        and said.has_names(plain)
+        and source.has_names(plain)
         and share_repeated(plain, sentence) == 1.0
         and share_repeated(without_dates(sentence, day), content) >= LEAST_REPEATED
         and not adds_must_or_wish(sentence, content)

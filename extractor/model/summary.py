@@ -16,8 +16,8 @@ from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
 from extractor.tables.reader import table
 
-from .exchanges import exchanges_of, told_by
-from .support import Said
+from .exchanges import exchanges_of, outline_of
+from .support import Sources
 
 __all__ = [
     "BRIEF_LENGTH",
@@ -115,24 +115,28 @@ def summarize(given: SummaryInput) -> Summary | None:
     answers = [each.content for each in seen if each.kind == "assistant"]
     facts = _cleaned(given.facts)
     spoken = [each for each in seen if each.kind in ("user", "assistant")]
-    told = told_by(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
-    stages = [stage for stage in _cleaned(given.stages) if not (told.topic and _BY_RULES.match(stage))]
+    outline = outline_of(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
+    stages = [stage for stage in _cleaned(given.stages) if not (outline.topic and _BY_RULES.match(stage))]
     observed = _of(seen, "decision")
     decisions = _distinct([*_cleaned(given.decisions), *observed])
     deeds = _deeds(seen)
     failed = [deed for deed in deeds if _FAILED.search(deed)]
     done = [deed for deed in deeds if deed not in failed]
-    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *told.later])
+    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *outline.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
     sections: dict[Section, Sequence[str]] = {
-        "wanted": told.wanted,
-        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *told.done, *done],
-        "ended": [told.ended],
-        "open": [*_of(seen, "error"), *failed, *(_UNANSWERED[chinese].format(text=text) for text in told.unanswered)],
+        "wanted": outline.wanted,
+        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *outline.done, *done],
+        "ended": [outline.ended],
+        "open": [
+            *_of(seen, "error"),
+            *failed,
+            *(_UNANSWERED[chinese].format(text=text) for text in outline.unanswered),
+        ],
         "next": todos,
         "learnt": facts,
     }
-    topics = [*stages[-1:], told.topic, *facts[:1], *(item for items in sections.values() for item in items)]
+    topics = [*stages[-1:], outline.topic, *facts[:1], *(item for items in sections.values() for item in items)]
     topic = next((text for text in topics if text), "")
     return _summary(topic, sections, decisions, todos, chinese=chinese)
 
@@ -158,21 +162,20 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
     for name in ("topic", *names):
         if not isinstance(answer.get(name), str):
             raise ValueError(f"{name} must be a string")  # noqa: TRY004 - the caller repairs what ValueError says
-    said = Said((text, date.min) for text in _given(given))
+    sources = Sources((text, date.min) for text in _given(given))
     lists: dict[str, list[str]] = {}
     for name in ("decisions", "todos"):
         value = answer.get(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ValueError(f"{name} must be a list of strings")
-        lists[name] = _distinct(_said(value, said))
-    sections: dict[Section, Sequence[str]] = {name: _said(answer[name].split("\n"), said) for name in names}
-    told = _said([answer["topic"]], said)
-    topic = told[0] if told else next(iter(sections["wanted"]), "")
+        lists[name] = _distinct(_supported(value, sources))
+    sections: dict[Section, Sequence[str]] = {name: _supported(answer[name].split("\n"), sources) for name in names}
+    topic = next(iter([*_supported([answer["topic"]], sources), *sections["wanted"]]), "")
     chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
-    found = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
-    if found is None:
+    summary = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
+    if summary is None:
         raise ValueError("the summary is empty")
-    return found
+    return summary
 
 
 def _given(given: SummaryInput) -> list[str]:
@@ -180,9 +183,9 @@ def _given(given: SummaryInput) -> list[str]:
     return _cleaned([*seen, *given.facts, *given.stages, *given.decisions])
 
 
-def _said(texts: Iterable[str], said: Said) -> list[str]:
-    """Return the texts of which every name, number and code was said."""
-    return [text for text in _cleaned(texts) if said.has_what_is_named(text)]
+def _supported(texts: Iterable[str], sources: Sources) -> list[str]:
+    """Return the texts of which every name, number and code stands in the sources."""
+    return [text for text in _cleaned(texts) if sources.has_what_is_named(text)]
 
 
 def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:

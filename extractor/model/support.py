@@ -17,7 +17,7 @@ from extractor.language.vocabulary import names_of_kind, statement_words
 from extractor.tables.reader import table
 
 __all__ = [
-    "Said",
+    "Sources",
     "Support",
     "expiry_of",
     "is_a_question",
@@ -123,8 +123,8 @@ _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _PLAIN_NUMBER: Final = re.compile(r"\d[\d.,]*(?:k|m|st|nd|rd|th|s|am|pm)?[.,]?", re.IGNORECASE)
 
 
-class Said:
-    """What was said, read once. pieces: exchanges, messages or memories, each with its day."""
+class Sources:
+    """Texts that may support a statement, read once. pieces: exchanges, messages or memories, each with its day."""
 
     def __init__(self, pieces: Iterable[tuple[str, date]]) -> None:
         self._pieces = [(text, day) for text, day in pieces if text.strip()]
@@ -150,7 +150,7 @@ class Said:
     def has_dates_and_numbers(self, content: str, day: date) -> bool:
         """Return whether all dates and numbers of a statement were said. day: the day of the statement."""
         dates = dates_of(content, day)
-        if not all(any(said.tells(span) for said in self._spans for span in spans) for spans in dates):
+        if not all(any(known.tells(span) for known in self._spans for span in spans) for spans in dates):
             return False
         return numbers_stated(without_dates(content, day)) <= self._numbers
 
@@ -160,8 +160,8 @@ class Said:
 
     def has_what_is_named(self, text: str) -> bool:
         """Return whether all names, numbers and codes of a text were said: "heron-stg-01" in these very letters."""
-        said, text = self._text.casefold(), _THOUSANDS.sub("", text)
-        codes = [code for code in _CODE.findall(text) if code.casefold().strip(".-:/") not in said]
+        known, text = self._text.casefold(), _THOUSANDS.sub("", text)
+        codes = [code for code in _CODE.findall(text) if code.casefold().strip(".-:/") not in known]
         stated = numbers_of(" ".join(codes)) | numbers_stated(_CODE.sub(" ", text))
         return all(map(_PLAIN_NUMBER.fullmatch, codes)) and stated <= self._numbers and self.has_names(text)
 
@@ -172,8 +172,8 @@ class Said:
     def share(self, content: str, *, together: bool) -> float:
         """Return the share of a statement's words that were said, from 0 to 1. together: in one piece."""
         words = _words_of(content)
-        held = [words & piece for piece in self._words]
-        most = max(map(len, held), default=0) if together else len(frozenset().union(*held))
+        shared = [words & piece for piece in self._words]
+        most = max(map(len, shared), default=0) if together else len(frozenset().union(*shared))
         return most / len(words) if words else 1.0
 
 
@@ -184,7 +184,7 @@ def share_repeated(text: str, of: str) -> float:
     return repeated / len(words) if words else 1.0
 
 
-def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
+def support(content: str, own: Sources, exchanges: Sources, day: date) -> Support:
     """Return how far a conversation supports a statement: "part" if the user has said some of it, and not the rest.
 
     own: what the user said or agreed to, and what is known of them. exchanges: that, and what the assistant said.
@@ -202,7 +202,7 @@ def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
     return "whole" if whole else "part"
 
 
-def support_across_languages(content: str, quote: Said, exchanges: Said, day: date) -> Support:
+def support_across_languages(content: str, quote: Sources, exchanges: Sources, day: date) -> Support:
     """Return how far a conversation supports a statement in another language, of which no word can be compared.
 
     "whole" if it names something that the quotation names too (a name, a number, a date, a kind of thing), and nothing
