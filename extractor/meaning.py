@@ -95,33 +95,33 @@ def words_of(text: str) -> Mapping[int, float]:
     return dict.fromkeys((zlib.crc32(part.encode()) % WORDS for part in parts), weight)
 
 
-def understood(candidate: Candidate, meaning: Meaning | None, of_said: Meaning | None) -> Candidate | None:
+def understood(candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None) -> Candidate | None:
     """Return a candidate of the rules as what it means; None where it says nothing lasting.
 
-    meaning: of its content, and of_said: of the sentence in which it was told; None where they are unknown, so that
+    meaning: of its content, and of_sentence: of the sentence in which it was stated; None where they are unknown, so that
     what the rules have read stands alone.
     """
     if meaning is None:
         if candidate.only_as and candidate.quote:  # what a model pointed at waits, unless it worded it rightly
-            return replace(candidate, only_as=frozenset(), doubt="" if candidate.said else "not_said")
+            return replace(candidate, only_as=frozenset(), doubt="" if candidate.sentence else "not_said")
         return _only_as_change(candidate) if candidate.only_as else candidate
     candidate = replace(candidate, telling=meaning.change)
     if candidate.only_as:
-        return _as_meant(candidate, meaning, of_said or meaning)
-    return candidate if candidate.explicit else _confirmed(candidate, meaning, of_said or meaning)
+        return _as_meant(candidate, meaning, of_sentence or meaning)
+    return candidate if candidate.explicit else _confirmed(candidate, meaning, of_sentence or meaning)
 
 
 def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
     """Return what a rule has read as a wish, if its sentence is one, or with all that the sentence tells."""
     if not traits_of(candidate.category).directive and whole.wish >= _WISH:
         return _wish(
-            candidate, candidate.said or candidate.content
+            candidate, candidate.sentence or candidate.content
         )  # "red and green look the same, pick other colours"
     if candidate.category == "fact" and max(meaning.statement, whole.statement) < _NO_STATEMENT:
         return None
     tells_more = whole.statement >= max(_STATEMENT, meaning.statement)
-    if candidate.said and len(candidate.said) <= _LONGEST_WHOLE and tells_more:
-        return replace(candidate, content=candidate.said)
+    if candidate.sentence and len(candidate.sentence) <= _LONGEST_WHOLE and tells_more:
+        return replace(candidate, content=candidate.sentence)
     return candidate
 
 

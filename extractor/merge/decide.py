@@ -68,7 +68,7 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if best is None or best.action == "add":
         added = Decision(action="add", target=None, reason="new")
         return _named(candidate, known) or (_perhaps(best.memory) if best else added)
-    told = candidate.said or candidate.content
+    told = candidate.sentence or candidate.content
     plainly = best.action == "supersede" and (says_now(told) or bool(left_behind(told)) or tells_of_change(told))
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
         return _beside(best.memory, best.action)
@@ -96,7 +96,7 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
     """Return the memories so similar that adding the candidate may be wrong; empty where the rules decide clearly."""
     if decide(candidate, known).reason not in OPEN:
         return []
-    least = NEAR_A_CHANGE if tells_of_change(candidate.said or candidate.content) else NEAR
+    least = NEAR_A_CHANGE if tells_of_change(candidate.sentence or candidate.content) else NEAR
     near = [memory for memory in known if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING]
     return [memory for memory in near if not _of_another(candidate.content, memory.text)]
 
@@ -113,7 +113,7 @@ def settled(candidate: Candidate, known: Sequence[Known], action: Action, target
     loses = not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers
     if loses:
         return Decision(action="add", target=None, reason="new")
-    told = candidate.said or candidate.content
+    told = candidate.sentence or candidate.content
     related = tells_of_change(told) and bool(statement_words(told) & statement_words(memory.text))
     if action == "update" and not says(candidate.content, memory.text, memory.cosine):
         return Decision(action="add", target=None, reason="new")
@@ -169,9 +169,9 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
     weighed = by_words if telling is None else compared(candidate.content, memory.text, memory.cosine, telling)
     if (
-        candidate.said and weighed.verdict != "same" and not denied
+        candidate.sentence and weighed.verdict != "same" and not denied
     ):  # "I gave it up, I play … now": the content may be a part of it
-        told = compared(candidate.said, memory.text, memory.cosine, telling)
+        told = compared(candidate.sentence, memory.text, memory.cosine, telling)
         weighed = max(weighed, told, key=lambda each: each.odds)
     if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
         return ruled

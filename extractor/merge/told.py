@@ -49,7 +49,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         text = text_of(sentence)
         of_it = [number for number, candidate in enumerate(candidates) if candidate.content in text]
         for number in of_it:
-            candidates[number] = replace(candidates[number], said=text)
+            candidates[number] = replace(candidates[number], sentence=text)
         if not of_it and len(found) < MOST:
             found.append(
                 Candidate(

@@ -226,7 +226,7 @@ def _pointing(
     if problem:
         return problem, None
     if read and not read.doubt and repeats(read.content, own.content, conversation.today):
-        return "", replace(read, said=own.content, only_as=own.only_as)
+        return "", replace(read, sentence=own.content, only_as=own.only_as)
     return "", own
 
 

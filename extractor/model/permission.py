@@ -134,7 +134,7 @@ def concerns(candidate: Candidate, project: str) -> bool:
     """
     if candidate.only_as or traits_of(candidate.category).standing:
         return False
-    said = f"{candidate.content}\n{candidate.said}"
+    said = f"{candidate.content}\n{candidate.sentence}"
     name = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", project)))
     named = _PATTERNS["of a project"].search(said) or (
         name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", said, re.IGNORECASE)

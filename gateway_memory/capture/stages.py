@@ -139,7 +139,7 @@ class Filing:
         A crash before the turn is completed shares it once more, which merging then finds to be known.
         """
         source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
-        told = replace(candidate, turn=0, quote="", said="")
+        told = replace(candidate, turn=0, quote="", sentence="")
         outcome = await self._changes.save(self._runtime.scope_of(turn.joined), source, told)
         return CandidateOutcome(turn=turn.id, action="shared", reason=outcome.action)
 
