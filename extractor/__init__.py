@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
-    from .merge.statement import same_text, still_told
-    from .merge.told import stands_alone, with_unread
+    from .merge.statement import same_text, without_withdrawn
+    from .merge.unread import stands_alone, with_unread
     from .model.model import Extraction, Model
     from .model.permission import concerns, permitted, permitted_fact, permitted_summary, permitted_text, without_orders
     from .model.providers import access_of, has_model
@@ -89,7 +89,6 @@ __all__ = [
     "settled",
     "stands_alone",
     "statements",
-    "still_told",
     "summarize",
     "telling",
     "traits_of",
@@ -100,6 +99,7 @@ __all__ = [
     "without_holes",
     "without_orders",
     "without_quotations",
+    "without_withdrawn",
     "written",
 ]
 
@@ -117,8 +117,8 @@ _HOMES = {
         "meaning": "Meaning meaning_of understood",
         "merge.decide": "OPEN decide says settled unsure",
         "merge.doubt": "ReviewMode doubt_of",
-        "merge.statement": "same_text still_told",
-        "merge.told": "stands_alone with_unread",
+        "merge.statement": "same_text without_withdrawn",
+        "merge.unread": "stands_alone with_unread",
         "model.model": "Extraction Model",
         "model.permission": "concerns permitted permitted_fact permitted_summary permitted_text without_orders",
         "model.providers": "access_of has_model",

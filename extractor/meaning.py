@@ -98,8 +98,8 @@ def words_of(text: str) -> Mapping[int, float]:
 def understood(candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None) -> Candidate | None:
     """Return a candidate of the rules as what it means; None where it says nothing lasting.
 
-    meaning: of its content, and of_sentence: of the sentence in which it was stated; None where they are unknown, so that
-    what the rules have read stands alone.
+    meaning: of its content, and of_sentence: of the sentence in which it was stated; None where they are unknown: what
+    the rules have read stands alone.
     """
     if meaning is None:
         if candidate.only_as and candidate.quote:  # what a model pointed at waits, unless it worded it rightly

@@ -127,7 +127,7 @@ class Known:
     """A memory near a candidate. cosine: -1..1, None without an encoder. overlap: word Jaccard, 0..1.
 
     protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
-    told_with: it was told in the candidate's own message, whose statements rarely change each other.
+    same_message: it was stated in the candidate's own message, whose statements rarely change each other.
     """
 
     id: str
@@ -136,7 +136,7 @@ class Known:
     overlap: float
     importance: Importance
     protected: bool = False
-    told_with: bool = False
+    same_message: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,14 +63,14 @@ def _attributes() -> list[tuple[str, re.Pattern[str]]]:
 def slots(text: str) -> Mapping[str, str]:
     """Return the attributes that a statement tells, with values in lower case: {"home": "berlin"}."""
     text = text.strip().replace("’", "'")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, pattern in _attributes():
         if match := pattern.match(text):
             key = _key(match["k"]) if name == "by its name" else name
             value = " ".join(match["v"].lower().split()).strip(" .'")
             if key != "home" or not names_of_kind(value):  # "I moved to Linux"
-                found.setdefault(key, value)
-    return {key: value for key, value in found.items() if value}
+                values.setdefault(key, value)
+    return {key: value for key, value in values.items() if value}
 
 
 def _key(name: str) -> str:

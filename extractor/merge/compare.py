@@ -98,16 +98,17 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
     cosine: of both, and telling: how much the new one's vector tells of a change (`meaning.py`), None if they are
     unknown: then only the words tell.
     """
-    told, before = _without_reason(read(new), read(old)), read(old)
-    longest = _LONGEST if told.marks & _STRONG else _LONGEST_OLD
-    if length_of(new) > _LONGEST or length_of(old) > longest or told.asks or _only_muses(told):
+    older = read(old)
+    newer = _without_reason(read(new), older)
+    longest = _LONGEST if newer.marks & _STRONG else _LONGEST_OLD
+    if length_of(new) > _LONGEST or length_of(old) > longest or newer.asks or _only_muses(newer):
         return Comparison()
-    found = terms(told, before, cosine, telling)
-    odds = sum(_WEIGHTS[name] * value for name, value in found.items())
+    weighed = terms(newer, older, cosine, telling)
+    odds = sum(_WEIGHTS[name] * value for name, value in weighed.items())
     if odds >= _PERHAPS:
-        firm = odds >= _FIRM and (found["exclusive"] > 0 or found["named"] > 0 or (cosine or 0.0) >= _RELATED)
+        firm = odds >= _FIRM and (weighed["exclusive"] > 0 or weighed["named"] > 0 or (cosine or 0.0) >= _RELATED)
         return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
-    return Comparison("same" if _repeats(told, before, cosine) else "", odds)
+    return Comparison("same" if _repeats(newer, older, cosine) else "", odds)
 
 
 def _without_reason(new: Statement, old: Statement) -> Statement:
@@ -179,7 +180,7 @@ def _has_another_value(new: Statement, old: Statement) -> bool:
     if _differ(new.names, old.names):
         return False
     subject = any(not _EXACT["counts"].search(word) for word in (new.words & old.words) - new.people)
-    asked = bool(new.told & old.told & _WORDS["of one quantity"])
+    asked = bool(new.named & old.named & _WORDS["of one quantity"])
     return (subject or asked) and not _is_of_another_thing(new, old)
 
 
@@ -224,7 +225,7 @@ def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
 
 def _content(one: Statement, other: Statement) -> int:
     """Return how many words a statement has beside those for what both are about: "paints" counts against "sings"."""
-    return len(one.words if one.told - other.relations else one.core)
+    return len(one.words if one.named - other.relations else one.core)
 
 
 def _tells_more(new: Statement, old: Statement) -> bool:
@@ -234,8 +235,8 @@ def _tells_more(new: Statement, old: Statement) -> bool:
         or (new.happened and not old.happened)
         or {polarity(new.text), polarity(old.text)} == {True, False}
         or _is_of_another_person(new, old)
-        or bool(new.told and old.told and not new.told & old.told)
-        or "taste" in new.told ^ old.told
+        or bool(new.named and old.named and not new.named & old.named)
+        or "taste" in new.named ^ old.named
         or not new.numbers <= old.numbers
         or any(_CODE.search(word) for word in new.words - old.words)
         or bool(_WORDS["of time"] & (new.quantities.keys() - old.quantities.keys()))

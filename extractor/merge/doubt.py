@@ -29,16 +29,16 @@ def doubt_of(
     What the user asked to remember in so many words waits only if a guest says it about the owner.
 
     decision: what merging would do with it. min_confidence: below it, a candidate is doubtful. of_guest: somebody else
-    than the owner said it. owner_names: what the owner is called.
+    than the owner stated it. owner_names: what the owner is called.
     """
     if mode == "off":
         return ""
     if of_guest and is_about_owner(f"{candidate.content}\n{candidate.quote}", owner_names):
         return "about_owner"
-    found: Doubt = candidate.doubt or ("contradicts" if decision.against else "")
-    if not found and not candidate.explicit:
-        found = "unsure" if candidate.confidence < min_confidence else "all" if mode == "all" else ""
-    return found
+    doubt: Doubt = candidate.doubt or ("contradicts" if decision.against else "")
+    if not doubt and not candidate.explicit:
+        doubt = "unsure" if candidate.confidence < min_confidence else "all" if mode == "all" else ""
+    return doubt
 
 
 def is_about_owner(text: str, names: Sequence[str] = ()) -> bool:

@@ -26,7 +26,7 @@ __all__ = [
     "same_text",
     "same_verb",
     "says_now",
-    "still_told",
+    "without_withdrawn",
 ]
 
 _TABLE: Final = table("merging")
@@ -61,9 +61,9 @@ def quantities(text: str) -> Mapping[str, frozenset[str]]:
     return {unit: frozenset(values) for unit, values in found.items()}
 
 
-def exclude_each_other(told: Mapping[str, frozenset[str]], before: Mapping[str, frozenset[str]]) -> bool:
+def exclude_each_other(new: Mapping[str, frozenset[str]], old: Mapping[str, frozenset[str]]) -> bool:
     """Return whether two statements tell different values of one unit."""
-    return any(told[unit].isdisjoint(before[unit]) for unit in told.keys() & before.keys() - _WORDS["alone"])
+    return any(new[unit].isdisjoint(old[unit]) for unit in new.keys() & old.keys() - _WORDS["alone"])
 
 
 # Finds statements that give a thing another value: another day, count, state, or choice of its kind.
@@ -102,8 +102,8 @@ def says_now(text: str) -> bool:
 
 def same_verb(new: str, old: str) -> bool:
     """Return whether two statements may be about the same: not where one tells of a home and one of a taste."""
-    told, told_before = ({matter for matter, verb in _VERBS.compiled() if verb.search(text)} for text in (new, old))
-    return not told or not told_before or bool(told & told_before)
+    matters, old_matters = ({matter for matter, verb in _VERBS.compiled() if verb.search(text)} for text in (new, old))
+    return not matters or not old_matters or bool(matters & old_matters)
 
 
 def _moved(new: str, old: str) -> bool:
@@ -213,7 +213,7 @@ class Statement:
     speaks to somebody. whose: the name that it begins with. persons: the other people whom a clause is about, and
     people: all that are named. thing: the words of its first subject that is no person.
 
-    relations: what it is about; told: those of them that a word names; values: the words by which others are known.
+    relations: what it is about; named: those of them that a word names; values: the words by which others are known.
     words: its content words, and core: those that name no relation. names: capitalized words. numbers: what it counts,
     and quantities: the same, and days and hours, by unit.
 
@@ -228,7 +228,7 @@ class Statement:
     people: set[str] = field(default_factory=set)
     thing: set[str] = field(default_factory=set)
     relations: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     values: dict[str, set[str]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
     core: set[str] = field(default_factory=set)
@@ -247,7 +247,7 @@ class Statement:
 def read(text: str) -> Statement:
     """Read a statement. Pure; nobody changes the result."""
     text = _PATTERNS["leading"].sub("", text.replace("’", "'"))
-    said = Statement(
+    statement = Statement(
         text=text,
         numbers=numbers_stated(text),
         quantities=quantities(text),
@@ -260,9 +260,9 @@ def read(text: str) -> Statement:
     )
     names: set[str] = set()
     for clause in clauses(text):
-        names |= _read_clause(clause, said)
-    said.core = {word for word in said.words if not _is_name(word, names)}
-    return said
+        names |= _read_clause(clause, statement)
+    statement.core = {word for word in statement.words if not _is_name(word, names)}
+    return statement
 
 
 @lru_cache(maxsize=4096)  # whatever was replaced is looked through for each reply
@@ -273,10 +273,10 @@ def same_text(text: str) -> str:
     return "".join(character for character in plain if character.isalnum() or character in "+#%-") or plain.strip()
 
 
-def still_told(text: str) -> str:
+def without_withdrawn(text: str) -> str:
     """Return a statement without what it takes back: "the port is 9090, not 8080" tells of 9090 alone."""
-    for gone in filter(None, left_behind(text).split(" ")):
-        text = text.replace(gone, " ")
+    for withdrawn in filter(None, left_behind(text).split(" ")):
+        text = text.replace(withdrawn, " ")
     return " ".join(clause for clause in clauses(text) if not marks_of_change()["back"].search(clause))
 
 
@@ -285,7 +285,7 @@ def clauses(text: str) -> list[str]:
     return [clause for clause in _PATTERNS["clause"].split(text) if clause.strip()]
 
 
-def _read_clause(clause: str, said: Statement) -> set[str]:
+def _read_clause(clause: str, statement: Statement) -> set[str]:
     """Add what a clause says, and return the words in it that name a relation."""
     clause = _PATTERNS["otherwise"].sub(" ", clause)
     plain, marks = clause, set[Mark]()
@@ -297,27 +297,27 @@ def _read_clause(clause: str, said: Statement) -> set[str]:
             marks.add(mark)
             plain = pattern.sub(" ", plain)
     content = statement_words(plain)
-    said.marks |= marks
-    said.words |= content
+    statement.marks |= marks
+    statement.words |= content
     if "back" in marks:
-        said.given_up |= content
+        statement.given_up |= content
     names: set[str] = set()
     for word in _known(clause):
-        said.people |= {word} & PEOPLE
-        said.relations |= {cue.relation for cue in CUES.get(word, ())}
+        statement.people |= {word} & PEOPLE
+        statement.relations |= {cue.relation for cue in CUES.get(word, ())}
         for cue in CUES.get(word, ()):
             if cue.value:
-                said.values.setdefault(cue.relation, set()).add(word)
+                statement.values.setdefault(cue.relation, set()).add(word)
             else:
-                said.told.add(cue.relation)
+                statement.named.add(cue.relation)
                 names.add(word)
     met = predicate(clause)
     subject = clause[: met.start()] if met else ""
     opening = subject if met else "".join(_OPENING.findall(clause)[:1])
     people = [word for word in _known(opening) if word in PEOPLE]
-    said.persons.update(people[:1])
-    said.speaker = said.speaker or (not people and bool(_PATTERNS["speaker"].match(clause)))
-    said.thing = said.thing or set(statement_words(subject) - PEOPLE)
+    statement.persons.update(people[:1])
+    statement.speaker = statement.speaker or (not people and bool(_PATTERNS["speaker"].match(clause)))
+    statement.thing = statement.thing or set(statement_words(subject) - PEOPLE)
     return names
 
 

@@ -12,7 +12,7 @@ from extractor.language.values import relative_dates_of, without_dates
 from extractor.language.vocabulary import CHANGE, names_of_kind, polarity, statement_words, stem
 from extractor.meaning import SPEAKER
 from extractor.merge.attributes import PEOPLE
-from extractor.merge.told import may_be, points_back, text_of
+from extractor.merge.unread import may_be, points_back, text_of
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.rules.language import language_of

@@ -18,9 +18,9 @@ from extractor import (
     extract_rules,
     meaning_of,
     stands_alone,
-    still_told,
     unsure,
     with_unread,
+    without_withdrawn,
 )
 from extractor.merge.compare import tells_of_change
 from recall import text_overlap
@@ -216,4 +216,4 @@ def test_a_change_stands_alone(sentence: str, changed: str, alone: str) -> None:
     ],
 )
 def test_what_is_taken_back_is_no_longer_told(text: str, left: str) -> None:
-    assert " ".join(still_told(text).split()) == left
+    assert " ".join(without_withdrawn(text).split()) == left

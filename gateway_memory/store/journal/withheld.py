@@ -147,9 +147,9 @@ def _still_told(text: str) -> str:
     """Return what a memory tells without what it takes back, which is told no longer either."""
     if not text:
         return ""
-    from extractor import still_told  # a hook in whose journal nothing was replaced has no time to import it
+    from extractor import without_withdrawn  # a hook in whose journal nothing was replaced has no time to import it
 
-    return still_told(text)
+    return without_withdrawn(text)
 
 
 def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:

@@ -37,10 +37,10 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     candidates = list(kept)
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
-    found: list[Candidate] = []
-    said = sentences(own_words(turn.user[:LONGEST_READ]))
-    chats = _answers_or_tells_much(said)
-    for sentence in said:
+    unread: list[Candidate] = []
+    own = sentences(own_words(turn.user[:LONGEST_READ]))
+    chats = _answers_or_tells_much(own)
+    for sentence in own:
         only_as = may_be(sentence)
         if chats:
             only_as -= {"statement"}
@@ -50,8 +50,8 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         of_it = [number for number, candidate in enumerate(candidates) if candidate.content in text]
         for number in of_it:
             candidates[number] = replace(candidates[number], sentence=text)
-        if not of_it and len(found) < MOST:
-            found.append(
+        if not of_it and len(unread) < MOST:
+            unread.append(
                 Candidate(
                     content=text,
                     category="fact",
@@ -61,7 +61,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
                     only_as=only_as,
                 )
             )
-    return candidates + found
+    return candidates + unread
 
 
 def stands_alone(text: str, changed: str) -> str:
@@ -75,16 +75,16 @@ def stands_alone(text: str, changed: str) -> str:
     if not _PATTERNS["of a thing"].fullmatch(thing) or statement_words(thing) & statement_words(text):
         return text
     if has_han(text):
-        begins = min((found.start() for pattern in marks().values() if (found := pattern.search(text))), default=_LATE)
+        begins = min((mark.start() for pattern in marks().values() if (mark := pattern.search(text))), default=_LATE)
         return f"{thing}：{text}" if begins < _LATE and not read(text).speaker else text
     named = thing if thing[1:2].isupper() else f"{thing[0].lower()}{thing[1:]}"
     return _EXACT["points at a thing"].sub(lambda _: named, text, count=1)
 
 
-def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
+def _answers_or_tells_much(message: Sequence[Sentence]) -> bool:
     """Return whether a message goes on with a talk, whose exchanges are remembered as they are."""
-    stated = [sentence for sentence in said if not sentence.question and not is_greeting(sentence.text)]
-    return len(stated) > 1 or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in said[:1])
+    stated = [sentence for sentence in message if not sentence.question and not is_greeting(sentence.text)]
+    return len(stated) > 1 or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in message[:1])
 
 
 def text_of(sentence: Sentence) -> str:
@@ -93,7 +93,7 @@ def text_of(sentence: Sentence) -> str:
 
 
 def points_back(text: str) -> bool:
-    """Return whether a sentence begins with a word for what was told before it: "she", "that", 它."""
+    """Return whether a sentence begins with a word for what was stated before it: "she", "that", 它."""
     return bool(_PATTERNS["stands for"].match(text))
 
 
