@@ -21,7 +21,7 @@ __all__ = ["SPEAKER", "WORDS", "Kind", "Meaning", "direction_of", "meaning_of", 
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 
 _TABLE: Final = table("directions")
-_ENCODER: Final = next(_TABLE.rows("encoder"))[1]
+_ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
 WORDS: Final = 4096
@@ -58,15 +58,14 @@ class Meaning:
 @cache
 def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
     """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
-    entries = {head[0]: lines for head, lines in _TABLE.rows(kind)}
-    weights = array("b", base64.b64decode("".join(entries["weights"])))
-    return float(entries["step"][0]), float(entries["intercept"][0]), weights
+    entries = dict(_TABLE.texts(kind))
+    return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
 
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
     dimension = len(direction_of("change")[2])
-    if [encoder] != _ENCODER or len(vector) != dimension:
+    if encoder != _ENCODER or len(vector) != dimension:
         return None
     words = words_of(text)
 

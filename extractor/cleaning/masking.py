@@ -26,7 +26,7 @@ _PATTERNS: Final = _TABLE.patterns(flags=0)
 _COLUMNS: Final = _TABLE.patterns("columns")
 _WORDS: Final = _TABLE.sets("words")
 _GROUPS: Final = _TABLE.sets("groups")
-_KINDS: Final = {group[0]: " ".join(kind) for group, kind in _TABLE.rows("kinds")}
+_KINDS: Final = dict(_TABLE.texts("kinds"))
 _FEWEST_DIGITS: Final = _TABLE.numbers("fewest digits")
 _SORTS: Final = {shape: sort[0] for sort, shapes in _TABLE.rows("sorts") for shape in shapes}
 """The sort of a shape: word, han, digits, phrase or none; "mixed" for others."""

@@ -11,8 +11,8 @@ The conversation is data: JSON strings within a fence, with `<` escaped, so that
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, Final
 
 from extractor.categories import CATEGORIES
@@ -21,7 +21,7 @@ from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
 from extractor.tables.reader import table
-from extractor.types import Candidate, Importance, Kept, Known, Turn
+from extractor.types import Candidate, Kept, Known, Turn
 
 __all__ = [
     "EXTRACTION_SCHEMA",
@@ -118,67 +118,6 @@ MERGE_SCHEMA: Final = _object(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Example:
-    """A conversation, the last message of which is answered. before: a message and its reply, "" for none."""
-
-    day: date
-    said: str
-    entries: Sequence[tuple[str, str, str, Importance]]
-    before: tuple[str, str] = ("", "")
-
-
-_ENGLISH: Final = (
-    _Example(
-        day=date(2026, 3, 2),
-        said="haha ok. fix this: TypeError: x is None. btw my sister Ana gets married on the 20th, I can't stand "
-        "cilantro so I'm picking the menu myself",
-        entries=(
-            ("my sister Ana gets married on the 20th", "The user's sister Ana gets married on 2026-03-20.", "fact",
-             "normal"),
-            ("I can't stand cilantro", "The user can't stand cilantro.", "preference", "normal"),
-            ("I'm picking the menu myself", "The user is picking the menu of their sister Ana's wedding.", "decision",
-             "normal"),
-        ),
-    ),
-    _Example(day=date(2026, 6, 9), said="translate: I live in Rome. and what should I cook tonight?", entries=()),
-    _Example(
-        day=date(2026, 10, 16),
-        before=("which city for the weekend?", "Shall I make the plan for Lisbon or Porto?"),
-        said="ok, Porto please, Tom has to be at work there on Monday, he drives a tram. and keep it brief, I never "
-        "read long answers",
-        entries=(
-            ("Tom has to be at work there on Monday", "Tom has to be at work in Porto on 2026-10-19.", "fact",
-             "normal"),
-            ("he drives a tram", "Tom drives a tram in Porto.", "fact", "normal"),
-            ("keep it brief, I never read long answers", "The user wants brief answers and never reads long ones.",
-             "instruction", "high"),
-        ),
-    ),
-)  # fmt: skip
-_CHINESE: Final = (
-    _Example(
-        day=date(2026, 3, 2),
-        said="哈哈好。对了我下个月要去苏州的医院上班了，我妹妹小雨在那边当护士，帮我看看这段代码为什么报错",
-        entries=(
-            ("我下个月要去苏州的医院上班了", "用户2026年4月要去苏州的医院上班。", "fact", "high"),
-            ("我妹妹小雨在那边当护士", "用户的妹妹小雨在苏州当护士。", "fact", "normal"),
-        ),
-    ),
-    _Example(day=date(2026, 6, 9), said="翻译：我住在罗马。今晚吃什么好？", entries=()),
-    _Example(
-        day=date(2026, 10, 16),
-        before=("周末去哪儿玩？", "要我列个计划吗？"),
-        said="好，写短点，长的我从来不看。我受不了香菜，菜单我自己定。老王周一得去复查膝盖",
-        entries=(
-            ("长的我从来不看", "用户希望回答简短，从来不看长的。", "instruction", "high"),
-            ("我受不了香菜", "用户受不了香菜。", "preference", "normal"),
-            ("老王周一得去复查膝盖", "老王2026-10-19得去复查膝盖。", "fact", "normal"),
-        ),
-    ),
-)
-
-
 def agrees(message: str) -> bool:
     """Return whether a message begins by agreeing to what was said before it."""
     return bool(_PATTERNS["agrees"].match(message))
@@ -263,19 +202,29 @@ def _conversation(turns: Sequence[Turn], before: str) -> str:
     return "\n".join(rows)
 
 
-def _example(example: _Example) -> str:
-    at = datetime.combine(example.day, time())
-    turns = [Turn(id=0, user=user, reply=reply, at=at) for user, reply in (example.before, (example.said, "")) if user]
-    names = ("quote", "content", "category", "importance")
-    answer = _string({"entries": [dict(zip(names, entry, strict=True)) for entry in example.entries]})
-    return f"Example.\n{_conversation(turns, '')}\n{answer}"
+def _example(section: str) -> str:
+    """Return an example of the table as a model is given it: a conversation, and the answer to its last message."""
+    rows = _EXAMPLES.texts(section)
+    texts = dict(rows)
+    at = datetime.fromisoformat(texts["day"])
+    messages = [texts["before"].split(" / ")] if "before" in texts else []
+    messages.append([texts["message"], ""])
+    turns = [Turn(id=0, user=user, reply=reply, at=at) for user, reply in messages]
+    entries = []
+    for head, text in rows:
+        category, _, importance = head.partition(" ")
+        if importance:
+            quote, content = text.split(" / ")
+            entries.append({"quote": quote, "content": content, "category": category, "importance": importance})
+    return f"Example.\n{_conversation(turns, '')}\n{_string({'entries': entries})}"
 
 
 def _string(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+_EXAMPLES: Final = table("examples")
 _SYSTEMS: Final = {
-    chinese: "\n\n".join([_SYSTEM, *map(_example, examples)])
-    for chinese, examples in ((False, _ENGLISH), (True, _CHINESE))
+    chinese: "\n\n".join([_SYSTEM, *map(_example, _EXAMPLES.sections(language))])
+    for chinese, language in ((False, "English"), (True, "Chinese"))
 }

@@ -32,7 +32,7 @@ _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
 _WORDS: Final = _TABLE.sets("words")
-_OF_THEY: Final = {head[0]: verb[0] for head, verb in _TABLE.rows("verbs of they")}
+_OF_THEY: Final = dict(_TABLE.texts("verbs of they"))
 
 
 # Whether a statement is about the user or about the chat: "The user mentions that …" tells a fact, "asks …" none.

@@ -71,8 +71,13 @@ class Table:
         for name, lines in self._sections.get("fragments", []):
             self._fragments[name] = self._pattern(lines)
 
-    def __contains__(self, section: str) -> bool:
-        return section in self._sections
+    def sections(self, start: str) -> list[str]:
+        """Return the names of the sections that begin so."""
+        return [name for name in self._sections if name.startswith(start)]
+
+    def texts(self, section: str) -> list[tuple[str, str]]:
+        """Return the head and the text of each entry of a section, as it stands."""
+        return [(head, " ".join(lines)) for head, lines in self._sections[section]]
 
     def rows(self, section: str) -> Iterator[tuple[list[str], list[str]]]:
         """Yield each entry of a section as the words of its head, and its own words or phrases."""
