@@ -35,13 +35,13 @@ def clean(text: str) -> Cleaned:
     Masked with their kind: secrets. Spans and secrets are found in every layer of encoding: see `layers`.
     """
     text = without_invisible(_LINE_BREAK.sub("\n", text))
-    text, found = _without_secrets(text)
+    text, cuts = _without_secrets(text)
     text, injected_blocks = _without_blocks(text)
     if injected_blocks:  # the text around a cut block may form a new tag
         text, more = _without_secrets(text)
-        found += more
-    private_spans = found.pop(_BLANK, 0)
-    secrets = {kind.removeprefix("[masked: ").removesuffix("]"): count for kind, count in found.items() if kind}
+        cuts += more
+    private_spans = cuts.pop(_BLANK, 0)
+    secrets = {kind.removeprefix("[masked: ").removesuffix("]"): count for kind, count in cuts.items() if kind}
     return Cleaned(text=text.strip(), private_spans=private_spans, secrets=secrets, injected_blocks=injected_blocks)
 
 
@@ -56,8 +56,8 @@ def without_holes(text: str) -> str:
         return text
     clauses = _EXACT["clause"].split(text)
     kept = [each for each in clauses if not _EXACT["hole"].search(each) or _says(each, _FEWEST_OF_A_HOLE)]
-    left = _EXACT["joint"].sub("", " ".join(kept)) if len(kept) < len(clauses) else text
-    return left if _says(left, _FEWEST) else ""
+    rest = _EXACT["joint"].sub("", " ".join(kept)) if len(kept) < len(clauses) else text
+    return rest if _says(rest, _FEWEST) else ""
 
 
 def _says(text: str, fewest: tuple[int, int]) -> bool:
@@ -71,19 +71,19 @@ def _says(text: str, fewest: tuple[int, int]) -> bool:
 
 def _without_secrets(text: str) -> tuple[str, Counter[str]]:
     """Return the text without private spans and secrets, and their counts by replacement."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for _ in range(_ROUNDS):
         cuts = _cuts(text)
         if not cuts:
-            return text, found
+            return text, counts
         text, made = carried_out(text, cuts, strongest=_BLANK)
-        found.update(cut.instead for cut in made)
+        counts.update(cut.instead for cut in made)
         if len(text) > _LONG and not any(cut.instead == _BLANK for cut in made):
-            return text, found  # only text around a private span is joined
+            return text, counts  # only text around a private span is joined
     # Cutting made new spans eight times, which is an attack: nothing after the next one is kept.
     cuts = _cuts(text)
-    found.update([_BLANK] if cuts else [])
-    return text[: min((cut.start for cut in cuts), default=len(text))], found
+    counts.update([_BLANK] if cuts else [])
+    return text[: min((cut.start for cut in cuts), default=len(text))], counts
 
 
 def _cuts(text: str) -> list[Cut]:

@@ -64,5 +64,5 @@ def without(text: str, unfit: Callable[[str], bool]) -> str:
     """Return the text without sentences that are unfit; "" where the rest as a whole still is."""
     if not unfit(text):
         return text
-    left = "".join(part for part in _SENTENCE.split(text) if not unfit(part)).strip()
-    return "" if unfit(left) else left
+    rest = "".join(part for part in _SENTENCE.split(text) if not unfit(part)).strip()
+    return "" if unfit(rest) else rest

@@ -74,21 +74,21 @@ def latin_features(text: str, before: str = "") -> dict[str, float]:
     words = _WORD.findall(low)
     stated = asked = informed = of_self = past_of_self = best = 0
     for sentence in _SENTENCE.findall(low):
-        said = _WORD.findall(sentence)
+        tokens = _WORD.findall(sentence)
         if sentence.rstrip().endswith("?"):
             asked += 1
             continue
-        if not said:
+        if not tokens:
             continue
         stated += 1
-        content = sum(len(word) > 2 and word not in _WORDS["empty"] for word in said)
+        content = sum(len(word) > 2 and word not in _WORDS["empty"] for word in tokens)
         kinds = {match.lastgroup for match in _PATTERNS["reactions"].finditer(sentence)}
         content -= 2 * ("praise" in kinds) + 3 * ("wish" in kinds) + 2 * ("thanks" in kinds)
         best = max(best, content)
         informed += max(0, content)
-        me = not _WORDS["oneself"].isdisjoint(said)
-        of_self += me and content >= 2 and _WORDS["the other"].isdisjoint(said)
-        past_of_self += me and any(word in _WORDS["past"] or (len(word) > 4 and word.endswith("ed")) for word in said)
+        me = not _WORDS["oneself"].isdisjoint(tokens)
+        of_self += me and content >= 2 and _WORDS["the other"].isdisjoint(tokens)
+        past_of_self += me and any(word in _WORDS["past"] or (len(word) > 4 and word.endswith("ed")) for word in tokens)
     selves = sum(word in _WORDS["oneself"] for word in words)
     others = sum(word in _WORDS["the other"] for word in words)
     informed_log = math.log1p(informed)
@@ -127,14 +127,14 @@ def _before(before: str, features: dict[str, float], words: set[str]) -> dict[st
     before = before[-_LONGEST_BEFORE:].replace("’", "'")
     low = before.lower()
     earlier = latin_features(before)
-    found = {f"before: {name}": earlier[name] for name in _WORDS["before"] if name in earlier}
-    said = {word for word in _WORD.findall(low) if len(word) > 3}
+    of_before = {f"before: {name}": earlier[name] for name in _WORDS["before"] if name in earlier}
+    long_words = {word for word in _WORD.findall(low) if len(word) > 3}
     asked, short = earlier["asks"] > 0, features["length"] < _SHORT
-    return found | {
+    return of_before | {
         "before: length": math.log1p(len(low) / 5),
         "before: asks you": float(bool(_PATTERNS["asks you"].search(low))),
         "before: asks what": float(bool(_PATTERNS["asks what"].search(low))),
-        "before: shared words": len(said & words) / (1 + sum(len(word) > 3 for word in words)),
+        "before: shared words": len(long_words & words) / (1 + sum(len(word) > 3 for word in words)),
         "short, asked": float(short and asked),
         "short, not asked": float(short and not asked),
         "asks back": float(asked and features["asks"] > 0),

@@ -33,26 +33,28 @@ def judge(  # noqa: PLR0911 - a return a reason
     before: the reply before the first turn. `min_conversation_length` counts the messages and replies of the whole
     batch, a Han character as three, and a priority keyword waives it.
     """
-    said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
-    if not said:
+    exchanges = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
+    if not exchanges:
         return Verdict(keep=False, reason="empty", score=0.0)
-    found = [candidate for turn in said for candidate in extract_rules(turn)]
-    heard = [before, *(turn.reply for turn in said)]
-    score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(said, heard, strict=False)))
-    if any(candidate.explicit or traits_of(candidate.category).standing for candidate in found):
+    candidates = [candidate for turn in exchanges for candidate in extract_rules(turn)]
+    replies = [before, *(turn.reply for turn in exchanges)]
+    score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(exchanges, replies, strict=False)))
+    if any(candidate.explicit or traits_of(candidate.category).standing for candidate in candidates):
         return Verdict(keep=True, reason="priority_keyword", score=max(KEPT, score))
-    if found:
-        decided = any(candidate.category == "decision" for candidate in found)
+    if candidates:
+        decided = any(candidate.category == "decision" for candidate in candidates)
         return Verdict(keep=True, reason="decision" if decided else "informative", score=max(KEPT, score))
-    plain = [_plain_reason(turn.user) for turn in said]
+    plain = [_plain_reason(turn.user) for turn in exchanges]
     if all(plain):
         return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
-    length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in said)
-    if length < settings.min_conversation_length and not any(_PATTERNS["priority"].search(turn.user) for turn in said):
+    length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in exchanges)
+    if length < settings.min_conversation_length and not any(
+        _PATTERNS["priority"].search(turn.user) for turn in exchanges
+    ):
         return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
     if score >= KEPT:
         return Verdict(keep=True, reason="informative", score=score)
-    only_asks = any(turn.user.strip() for turn in said) and all(_asks_only(turn.user) for turn in said)
+    only_asks = any(turn.user.strip() for turn in exchanges) and all(_asks_only(turn.user) for turn in exchanges)
     return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
 
 
@@ -69,14 +71,14 @@ def telling(text: str) -> float:
 
 def statements(text: str) -> list[str]:
     """Return the sentences of a user's text that state something: no questions, greetings and small talk."""
-    found, position = [], 0
+    texts, position = [], 0
     for sentence in sentences(text):
         start = text.find(sentence.text, position)
         position = max(position, start + len(sentence.text))
         if not (_asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
             end = _END_MARKS.match(text, position)
-            found.append(sentence.text + (end[0] if end and start >= 0 else ""))
-    return found
+            texts.append(sentence.text + (end[0] if end and start >= 0 else ""))
+    return texts
 
 
 def _margin(turn: Turn, before: str) -> float:
@@ -108,8 +110,8 @@ def _chinese_margin(text: str) -> float:
 
 
 def _asks_only(text: str) -> bool:
-    said = sentences(text)
-    return bool(said) and all(map(_asks, said))
+    parts = sentences(text)
+    return bool(parts) and all(map(_asks, parts))
 
 
 def _asks(sentence: Sentence) -> bool:

@@ -58,8 +58,8 @@ def _language(name: str, edge: str) -> _Language:
     between, opens, subject = of["between"], f"(?:{of['opens']})", f"(?:{of['subject']})"
     lasting, habit = f"{edge}(?:{of['lasting']})", f"{edge}(?:{of['habit']}){edge}"
     grave, deed = f"{edge}(?:{of['grave']}){edge}", f"{edge}(?:{of['grave']}|{of['deeds']}|{of['manner']}){edge}"
-    told = rf"{edge}{subject}\s*(?:{habit})" if edge else f"{subject}(?:{habit}|{lasting})"
-    at_once = rf"{told}|(?P<order>(?:{lasting}|{habit}){between}{grave})"
+    stated = rf"{edge}{subject}\s*(?:{habit})" if edge else f"{subject}(?:{habit}|{lasting})"
+    at_once = rf"{stated}|(?P<order>(?:{lasting}|{habit}){between}{grave})"
     of_a_clause = (
         rf"{opens}{between}(?P<order>(?:{lasting}|{habit}){between}{deed}"
         rf"|{deed}[^.!?。！？\n]{{0,60}}?(?:{lasting}|{habit}))"
@@ -134,12 +134,12 @@ def concerns(candidate: Candidate, project: str) -> bool:
     """
     if candidate.only_as or traits_of(candidate.category).standing:
         return False
-    said = f"{candidate.content}\n{candidate.sentence}"
+    words = f"{candidate.content}\n{candidate.sentence}"
     name = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", project)))
-    named = _PATTERNS["of a project"].search(said) or (
-        name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", said, re.IGNORECASE)
+    named = _PATTERNS["of a project"].search(words) or (
+        name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", words, re.IGNORECASE)
     )
-    return bool(named) and not _PATTERNS["of oneself"].search(said)
+    return bool(named) and not _PATTERNS["of oneself"].search(words)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

@@ -14,7 +14,7 @@ from extractor.tables.reader import table
 
 from .language import LANGUAGES
 
-__all__ = ["own_words", "told_in_verse"]
+__all__ = ["is_verse", "own_words"]
 
 _TABLE: Final = table("borrowed")
 _PATTERNS: Final = _TABLE.patterns(flags=re.IGNORECASE | re.MULTILINE)
@@ -23,7 +23,7 @@ _LETTERS: Final = _TABLE.patterns("letters", re.IGNORECASE | re.MULTILINE)
 _LONGEST_VERSE: Final = 60  # characters of a line
 _FEWEST_VERSES: Final = 4
 _FEWEST_COMMAS: Final = 0.5  # of the lines of verse that end in a comma
-_MOST_TOLD: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
+_MOST_STATED: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
 
 _LENGTHS_OF_LETTERS = (12, 5000)  # characters from the opening to the ending
 
@@ -54,8 +54,8 @@ def own_words(message: str) -> str:
             return ""
         end = _sentence_start(plain, mended.start())
     for opening in (_PATTERNS["supposed"], _PATTERNS["labelled"]):
-        if found := opening.search(plain, 0, end):
-            end = min(end, _sentence_start(plain, found.start()))
+        if match := opening.search(plain, 0, end):
+            end = min(end, _sentence_start(plain, match.start()))
     introduces = any(mark in plain for mark in ":：\n")  # without one, the search would be in vain
     if introduces and (introduced := _PATTERNS["introduced"].search(plain, 0, end)) and not _is_wish(introduced[0]):
         end = min(end, introduced.end())
@@ -67,8 +67,8 @@ def _is_standing(plain: str, mended: re.Match[str]) -> bool:
     return bool(_PATTERNS["whenever"].match(plain, _sentence_start(plain, mended.start())))
 
 
-def told_in_verse(message: str, told: int) -> bool:
-    """Return whether a message is verse and not a list of facts. told: the number of its statements.
+def is_verse(message: str, statements: int) -> bool:
+    """Return whether a message is verse and not a list of facts. statements: how many it has.
 
     Verse has short lines without full stops, half of them with a comma at the end; or none that asks, orders or greets.
     """
@@ -77,16 +77,16 @@ def told_in_verse(message: str, told: int) -> bool:
         return False
     if sum(line[-1] in ",，;；" for line in lines) >= _FEWEST_COMMAS * len(lines):
         return True
-    return told < _MOST_TOLD * len(lines) and not any(_is_chat(line) for line in lines)
+    return statements < _MOST_STATED * len(lines) and not any(_is_chat(line) for line in lines)
 
 
 def _is_letter(text: str) -> bool:
     shortest, longest = _LENGTHS_OF_LETTERS
     for language in ("en", "zh"):
-        opened = [found.end() for found in _LETTERS[f"opening {language}"].finditer(text)]
-        for found in _LETTERS[f"ending {language}"].finditer(text) if opened else ():
-            before = bisect_right(opened, found.start() - shortest)
-            if before and found.start() - opened[before - 1] <= longest:
+        opened = [match.end() for match in _LETTERS[f"opening {language}"].finditer(text)]
+        for match in _LETTERS[f"ending {language}"].finditer(text) if opened else ():
+            before = bisect_right(opened, match.start() - shortest)
+            if before and match.start() - opened[before - 1] <= longest:
                 return True
     return False
 
@@ -103,8 +103,8 @@ def _is_chat(line: str) -> bool:
 
 
 def _sentence_start(text: str, position: int) -> int:
-    found = _LAST_END.match(text, 0, position)
-    return found.end() if found else 0
+    end = _LAST_END.match(text, 0, position)
+    return end.end() if end else 0
 
 
 def _is_wish(line: str) -> bool:

@@ -348,7 +348,7 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
     low = words[first].low
     if low in ("i", "we"):
         return Subject(first + 1, _I if low == "i" else _WE, low)
-    if low == "there" and _low_at(words, first + 1) in WORDS["be"]:
+    if low == "there" and _low(words, first + 1) in WORDS["be"]:
         return (
             Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
         )
@@ -367,10 +367,6 @@ def _is_own_kin(words: Sequence[Word]) -> bool:
     return own and any(MARKS_OF.get(word.low) == "kin" for word in words[2:4])
 
 
-def _low_at(words: Sequence[Word], at: int) -> str:
-    return words[at].low if at < len(words) else ""
-
-
 def _opens(low: str, after: str) -> bool:
     """Return whether a clause opens with when or where: "in our team", "every week"; not "in case", "every thing"."""
     if low in ("every", "each", "last", "next", "most"):
@@ -380,8 +376,8 @@ def _opens(low: str, after: str) -> bool:
 
 def _behind_opening(words: Sequence[Word]) -> Subject | None:
     """Read "at our company Q3 ends …"."""
-    told = len(words) >= _FEWEST_AFTER_OPENING and words[1].low in ("my", "our") and words[0].low in ("in", "at", "on")
-    return _noun(words, 2, "thing") if told else None
+    own = len(words) >= _FEWEST_AFTER_OPENING and words[1].low in ("my", "our") and words[0].low in ("in", "at", "on")
+    return _noun(words, 2, "thing") if own else None
 
 
 def _persons(words: Sequence[Word], first: int) -> Subject | None:
@@ -399,8 +395,8 @@ def _omitted(words: Sequence[Word], first: int) -> Subject | None:
     """Read "Been playing the cello …", "Moved to Lisbon …"."""
     low = words[first].low
     names = {each.name for lemma in lemmas(low, PAST) for each in classes_of_verb(lemma)} if first == 0 else set()
-    told = names & {"living", "event"} or ("turning" in names and _low_at(words, 1) in ("my", "our"))
-    return Subject(first, _OMITTED, "omitted") if told or low in WORDS["without subject"] else None
+    lasting = names & {"living", "event"} or ("turning" in names and _low(words, 1) in ("my", "our"))
+    return Subject(first, _OMITTED, "omitted") if lasting or low in WORDS["without subject"] else None
 
 
 def _bare_noun(words: Sequence[Word], low: str) -> Subject | None:
@@ -448,7 +444,7 @@ def _the_noun(words: Sequence[Word], verb_at: int, nouns: Sequence[str], weight:
     """Read "the bike I ride", "the staging server", "the insurance renews in May"; no other thing."""
     if "i" in nouns or "we" in nouns:
         return Subject(verb_at, _RELATIVE + weight, "thing")
-    mine = _low_at(words, verb_at + 1) in ("mine", "ours")
+    mine = _low(words, verb_at + 1) in ("mine", "ours")
     if weight >= 0 and words[verb_at].low in WORDS["be"] and (mine or _owns(words[verb_at + 1 :])):
         return Subject(verb_at, _RELATIVE, "owned")
     if weight > 0:
@@ -468,7 +464,7 @@ def _owns(words: Sequence[Word]) -> bool:
 
 
 def _is_scheduled(words: Sequence[Word], at: int) -> bool:
-    low, after = words[at].low, _low_at(words, at + 1)
+    low, after = words[at].low, _low(words, at + 1)
     return any(
         each.name == "scheduling"
         for lemma in lemmas(low, PRESENT)

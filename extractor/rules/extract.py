@@ -10,7 +10,7 @@ from extractor.language.vocabulary import names_of_kind
 from extractor.tables.reader import table
 from extractor.types import Candidate, Turn
 
-from .borrowed import own_words, told_in_verse
+from .borrowed import is_verse, own_words
 from .language import Language, language_of
 from .stated import Kept, clauses_of, stated
 
@@ -51,7 +51,7 @@ def extract_rules(turn: Turn) -> list[Candidate]:
             found[candidate.content] = candidate
         if len(found) >= MOST_CANDIDATES:
             break
-    verse = told_in_verse(own, len(found))
+    verse = is_verse(own, len(found))
     return [candidate for candidate in found.values() if candidate.explicit or not verse]
 
 
@@ -69,8 +69,8 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
     redo = bool(_PATTERNS["redo"].search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
-    said = sentences(message)
-    for sentence in said:
+    own = sentences(message)
+    for sentence in own:
         language = language_of(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)
         pointing = None if lead is None else _pointing_back(sentence, language)
@@ -93,7 +93,7 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
         else:
             listed = False
             if not only_explicit:
-                crowded = len(said) > MOST_SENTENCES_ALONE or len(message) > LONGEST_ALONE
+                crowded = len(own) > MOST_SENTENCES_ALONE or len(message) > LONGEST_ALONE
                 kept = (_candidate(sentence, each, language) for each in stated(sentence, language, crowded=crowded))
                 yield from filter(None, kept)
         before = sentence

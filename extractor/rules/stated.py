@@ -17,7 +17,7 @@ _PATTERNS: Final = table("rules").patterns()
 
 LONGEST_TOGETHER: Final = 200  # characters of statements in one sentence that are kept as one
 CROWDED: Final = 2.0  # what a wish must weigh more in a message that says much else
-TOLD_BESIDE: Final = 2.0  # what a wish gains by something lasting that was told in the same sentence
+STATED_BESIDE: Final = 2.0  # what a wish gains by something lasting that is stated in the same sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def stated(sentence: Sentence, language: Language, *, crowded: bool) -> list[Kep
         return []
     reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
     reader.read()
-    return [kept for kept in reader.found if not tagged or traits_of(kept.reading.category).directive]
+    return [kept for kept in reader.statements if not tagged or traits_of(kept.reading.category).directive]
 
 
 def clauses_of(sentence: Sentence, language: Language) -> list[tuple[int, int]]:
@@ -86,7 +86,7 @@ class _Reader:
     """Reads the clauses of a sentence one after the other."""
 
     def __init__(self, sentence: Sentence, language: Language, crowded: float) -> None:
-        self.found: list[Kept] = []
+        self.statements: list[Kept] = []
         self._sentence = sentence
         self._plain = sentence.plain
         self._language = language
@@ -110,25 +110,25 @@ class _Reader:
         language, plain = self._language, self._plain[start:end]
         conditional = bool(language.patterns["condition"].match(plain))
         asking = (self._sentence.question and end == self._clauses[-1][1]) or (not conditional and language.asks(plain))
-        said = language.after("filler", self._plain, start)
+        begin = language.after("filler", self._plain, start)
         if asking:
-            found = self._wish_in_question(said, start, end)
+            reading = self._wish_in_question(begin, start, end)
         else:
-            found = self._read(number, said, end, conditional=conditional) if said < end else None
-        wish = found is not None and traits_of(found.category).directive
+            reading = self._read(number, begin, end, conditional=conditional) if begin < end else None
+        wish = reading is not None and traits_of(reading.category).directive
         if not wish and language.patterns["aside"].search(plain):  # "he said, …"
             return False
         opening = conditional or bool(language.patterns["for me"].match(plain))
-        if found and (wish or self._condition is None):
-            self._keep(found, said, end, wish=wish)
+        if reading and (wish or self._condition is None):
+            self._keep(reading, begin, end, wish=wish)
         elif asking and self._wishes_on(start, end):
             self._extend(end)  # 我问药的事，你要写清楚是哪里来的
-        elif asking or opening or language.patterns["order"].match(self._plain, said):
+        elif asking or opening or language.patterns["order"].match(self._plain, begin):
             self._order(start, end, asking=asking, opening=opening)
         elif self._kept:
             self._extend(end)
         elif self._opens < 0:
-            self._opens = said
+            self._opens = begin
         return True
 
     def _wishes_on(self, start: int, end: int) -> bool:
@@ -137,50 +137,50 @@ class _Reader:
             return False
         return bool(self._language.patterns["wishing"].match(self._plain, start, end))
 
-    def _wish_in_question(self, said: int, start: int, end: int) -> Reading | None:
+    def _wish_in_question(self, begin: int, start: int, end: int) -> Reading | None:
         """Read 以后别问我睡得好不好: words of a question in a wish."""
         if self._sentence.question or not self._language.patterns["wishing"].match(self._plain, start, end):
             return None
         if _PATTERNS["closed question"].search(self._plain[start:end]):
             return None
-        return self._language.wish(self._plain, said, end, condition=self._condition)
+        return self._language.wish(self._plain, begin, end, condition=self._condition)
 
-    def _read(self, number: int, said: int, end: int, *, conditional: bool) -> Reading | None:
+    def _read(self, number: int, begin: int, end: int, *, conditional: bool) -> Reading | None:
         """Read a clause as a statement or a wish; with the next one or the whole sentence where it says too little."""
         language, plain = self._language, self._plain
         least = KEPT if self._crowded else KEPT_ALONE
-        found = language.statement(plain, said, end, least=least)
+        reading = language.statement(plain, begin, end, least=least)
         if self._opens >= 0 and _PATTERNS["of a reader"].match(plain, self._opens):
-            return found  # "You'll find it, just keep trying"
-        found = found or language.wish(
+            return reading  # "You'll find it, just keep trying"
+        reading = reading or language.wish(
             plain,
-            said,
+            begin,
             end,
             condition=self._condition,
             reasoned=self._reasoned(number) - self._crowded,
             leads=self._opens < 0 and not self._kept,
         )
         behind = self._clauses[number + 1 :] if number == 0 else self._clauses[number + 1 : number + 2]
-        if found or not behind:
-            return found
-        told = language.patterns["subject"].match(plain, said) and not conditional and not self._sentence.question
-        if told and (not _PATTERNS["of another"].match(plain, behind[0][0]) or _PATTERNS["owned"].match(plain, said)):
-            found = language.statement(plain, said, behind[0][1], least=least)
-        if found is None and self._kept is None and number == 0 and not self._orders(behind):
-            found = language.wish(plain, said, behind[-1][1], reasoned=-self._crowded)
-        return found
+        if reading or not behind:
+            return reading
+        own = language.patterns["subject"].match(plain, begin) and not conditional and not self._sentence.question
+        if own and (not _PATTERNS["of another"].match(plain, behind[0][0]) or _PATTERNS["owned"].match(plain, begin)):
+            reading = language.statement(plain, begin, behind[0][1], least=least)
+        if reading is None and self._kept is None and number == 0 and not self._orders(behind):
+            reading = language.wish(plain, begin, behind[-1][1], reasoned=-self._crowded)
+        return reading
 
-    def _keep(self, found: Reading, said: int, end: int, *, wish: bool) -> None:
-        first = self._condition[0] if self._condition else said
-        if 0 <= self._opens < first and (wish or self._tells(self._opens, said)):
+    def _keep(self, reading: Reading, begin: int, end: int, *, wish: bool) -> None:
+        first = self._condition[0] if self._condition else begin
+        if 0 <= self._opens < first and (wish or self._tells(self._opens, begin)):
             first = self._opens
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER
         if self._kept and together and not _PATTERNS["no longer"].match(self._plain, self._kept.start):
-            self._kept = self._kept.joined(end, found)
+            self._kept = self._kept.joined(end, reading)
             return
         self._close()
-        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else said, end, found)
+        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else begin, end, reading)
 
     def _order(self, start: int, end: int, *, asking: bool, opening: bool) -> None:
         """Take a clause that asks or orders: it ends a statement, but belongs to a wish, or begins one."""
@@ -199,13 +199,13 @@ class _Reader:
 
     def _close(self) -> None:
         if self._kept:
-            self.found.append(self._kept)
+            self.statements.append(self._kept)
         self._kept = None
 
     def _reasoned(self, number: int) -> float:
         """Return what a wish gains by what stands beside it: something lasting, or at least "I", "my"."""
         if self._kept:
-            return TOLD_BESIDE
+            return STATED_BESIDE
         start, end = self._clauses[number]
         own = bool(_PATTERNS["first person"].search(self._plain, start, end))
         return float(self._of_speaker > own)

@@ -242,7 +242,7 @@ def _forbidden(words: Sequence[str]) -> float | None:
     titled = second == "call" and words[2:3] == ["me"] and bool(words[3])
     if (first == "stop" and second.endswith("ing")) or titled or (general and second in _WORDS["given to"]):
         return _STOPS  # "don't call me sir", "don't wish me a nice day"
-    return None if second in _NO_ORDER or _told(second) else _FORBIDS
+    return None if second in _NO_ORDER or _states(second) else _FORBIDS
 
 
 def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
@@ -328,8 +328,8 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     if for_mine or (words[1:] and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"]))):
         return _PLAIN
     longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
-    told = any(_told(word) for word in words[1:])  # "that sounds good to me"
-    if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
+    stated = any(_states(word) for word in words[1:])  # "that sounds good to me"
+    if len(words) > longest or stated or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
     contrasted = "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words)  # "kilometres, not miles"
@@ -357,7 +357,7 @@ def _sorted(words: Sequence[str]) -> bool:
     return named and (last or at < len(words) - 1)
 
 
-def _told(word: str) -> bool:
+def _states(word: str) -> bool:
     """Return whether a word is the verb of a statement: "sounds", "spoke", "tried"."""
     if word.endswith("ed") and len(word) > len("need"):
         return True
@@ -469,11 +469,11 @@ def _points_at_nothing(wish: _Wish, seen: set[str], *, reasoned: float) -> bool:
     words = wish.main
     pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
     lasting = pointing <= {"it"} and bool(seen & {"lasting", "mine"})
-    told = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
+    minded = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
     named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")
     return (
         lasting
-        or told
+        or minded
         or (bool(named) and not {"this", "here", "now", "that"} & set(words))
         or words[0] in ("nothing", "i", "it")
         or bool({"here on", "a time"} & set(_pairs(words)))
