@@ -23,12 +23,11 @@ _WHICH: Final = {"": 0, **{name: int(number) for name, number in _TABLE.numbers(
 
 # Reads the numbers in a text by their value: "12,000", "12k", "twelve thousand", 一万二千 and "1.2万" are the same.
 
-_HAN: Final = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {
-    "两": 2,
-    "〇": 0,
-    "俩": 2,
-    "仨": 3,
-}
+_HAN: Final = (
+    {numeral: value for value, numeral in enumerate("零一二三四五六七八九")}
+    | dict.fromkeys("两俩", 2)
+    | {"〇": 0, "仨": 3}
+)
 
 _HALF_A_DAY: Final = 12
 
@@ -89,7 +88,6 @@ def _of_han(text: str) -> float:
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_HAN_DIGITS: Final = {numeral: value for value, numeral in enumerate("零一二三四五六七八九十")} | {"两": 2, "〇": 0}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -186,11 +184,11 @@ def _number(text: str) -> int:
     if text in _COUNTS:
         return _COUNTS[text]
     tens, ten, units = text.rpartition("十")
-    if set(text) - _HAN_DIGITS.keys() or max(len(tens), len(units)) > 1:
+    if set(text) - {"十", *_HAN} or max(len(tens), len(units)) > 1:
         raise ValueError("no number below a hundred")  # "二三月": February or March
     if ten:
-        return 10 * (_HAN_DIGITS[tens] if tens else 1) + (_HAN_DIGITS[units] if units else 0)
-    return _HAN_DIGITS[text]
+        return 10 * (_HAN[tens] if tens else 1) + (_HAN[units] if units else 0)
+    return _HAN[text]
 
 
 Read = Callable[[re.Match[str], date], list[Span]]

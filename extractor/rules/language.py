@@ -1,8 +1,9 @@
 """English and Chinese as the rules read them: each language's shapes and patterns, and what weighs its clauses."""
 
 import re
+from collections.abc import Callable
 from functools import cached_property
-from typing import Final, Protocol, cast
+from typing import Final, TypeAlias, cast
 
 from extractor.categories import traits_of
 from extractor.language.kind import has_han
@@ -15,20 +16,13 @@ from .reading import KEPT, Reading
 __all__ = ["LANGUAGES", "Language", "language_of"]
 
 
-class _ReadsStatements(Protocol):
-    def __call__(self, plain: str, start: int, end: int, *, least: float) -> Reading | None: ...
-
-
-class _ReadsWishes(Protocol):
-    def __call__(
-        self, plain: str, start: int, end: int, *, condition: tuple[int, int] | None, reasoned: float, leads: bool
-    ) -> Reading | None: ...
+_Weigh: TypeAlias = Callable[..., Reading | None]
 
 
 class Language:
     """A language: its table, and the readers of its clauses. patterns: what stands around statements."""
 
-    def __init__(self, name: str, weigh_statement: _ReadsStatements, weigh_wish: _ReadsWishes) -> None:
+    def __init__(self, name: str, weigh_statement: _Weigh, weigh_wish: _Weigh) -> None:
         self._table = table(name)
         self._weigh_statement = weigh_statement
         self._weigh_wish = weigh_wish
