@@ -88,12 +88,12 @@ def _without_secrets(text: str) -> tuple[str, Counter[str]]:
 
 def _cuts(text: str) -> list[Cut]:
     cuts: list[Cut] = []
-    seen: set[tuple[str, str]] = set()
+    known: set[tuple[str, str]] = set()
     for view in views(text):
         if "private" in view.text.lower():
             view.cut([(start, end, _BLANK) for start, end in _private_spans(view.text)])
         cuts += view.cuts
-        for part in view.unseen(seen) if len(text) > _LONG else [Traced(view.text, view.places)]:
+        for part in view.unseen(known) if len(text) > _LONG else [Traced(view.text, view.places)]:
             mask_secrets(part)
             cuts += part.cuts
     return cuts

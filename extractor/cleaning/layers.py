@@ -52,14 +52,14 @@ class Traced:
         copied.cuts = list(self.cuts)
         return copied
 
-    def unseen(self, seen: set[tuple[str, str]]) -> list["Traced"]:
+    def unseen(self, known: set[tuple[str, str]]) -> list["Traced"]:
         """Return the parts whose pairs of lines were not seen before, with their context, and note them as seen."""
         parts: list[list[int]] = []
         fresh: set[tuple[str, str]] = set()
         position, before = 0, ""
         for line in self.text.split("\n"):
             end = position + len(line)
-            if (before, line) not in seen:
+            if (before, line) not in known:
                 fresh.add((before, line))
                 begin = self.text.rfind("\n", 0, max(0, position - _AROUND)) + 1
                 if parts and begin <= parts[-1][1]:
@@ -67,7 +67,7 @@ class Traced:
                 else:
                     parts.append([begin, end + _AROUND])
             position, before = end + 1, line if line.strip() else before
-        seen |= fresh
+        known |= fresh
         starts, ends = self.places
         return [Traced(self.text[begin:end], (starts[begin:end], ends[begin:end])) for begin, end in parts]
 
@@ -216,11 +216,11 @@ def views(text: str) -> Iterator[Traced]:
     yield source.copy()
     if not (_ENCODED.search(text) or _ODD.search(text)):
         return
-    seen = {text}
+    known = {text}
     work = max(_WORK, _WORK_OF_A_LONG_TEXT * len(text))
     for view in chain(_inwards(source, work // 2), _by_kind(source, work // 2)):
-        if view.text not in seen:
-            seen.add(view.text)
+        if view.text not in known:
+            known.add(view.text)
             yield view.copy()
 
 

@@ -72,11 +72,11 @@ def latin_features(text: str, before: str = "") -> dict[str, float]:
     text = text[:LONGEST_READ].replace("’", "'")
     low = text.lower()
     words = _WORD.findall(low)
-    stated = asked = informed = of_self = past_of_self = best = 0
+    stated = questions = informed = of_self = past_of_self = best = 0
     for sentence in _SENTENCE.findall(low):
         tokens = _WORD.findall(sentence)
         if sentence.rstrip().endswith("?"):
-            asked += 1
+            questions += 1
             continue
         if not tokens:
             continue
@@ -106,11 +106,11 @@ def latin_features(text: str, before: str = "") -> dict[str, float]:
         "exclaims": min(3, low.count("!")) / 3,
         "only asks": float(stated == 0),
         "one statement": float(stated == 1),
-        "asks": float(asked > 0),
-        "asks more": float(asked > 1),
+        "asks": float(questions > 0),
+        "asks more": float(questions > 1),
         "ends asking": float(low.rstrip().endswith("?")),
         "no self": float(selves == 0),
-        "no self but asks": float(selves == 0 and asked > 0),
+        "no self but asks": float(selves == 0 and questions > 0),
         "only reacts": float(informed == 0),
         "under 50": float(len(text) < 50),
         "under 80": float(len(text) < 80),
@@ -129,15 +129,15 @@ def _before(before: str, features: dict[str, float], words: set[str]) -> dict[st
     earlier = latin_features(before)
     of_before = {f"before: {name}": earlier[name] for name in _WORDS["before"] if name in earlier}
     long_words = {word for word in _WORD.findall(low) if len(word) > 3}
-    asked, short = earlier["asks"] > 0, features["length"] < _SHORT
+    answers, short = earlier["asks"] > 0, features["length"] < _SHORT
     return of_before | {
         "before: length": math.log1p(len(low) / 5),
         "before: asks you": float(bool(_PATTERNS["asks you"].search(low))),
         "before: asks what": float(bool(_PATTERNS["asks what"].search(low))),
         "before: shared words": len(long_words & words) / (1 + sum(len(word) > 3 for word in words)),
-        "short, asked": float(short and asked),
-        "short, not asked": float(short and not asked),
-        "asks back": float(asked and features["asks"] > 0),
+        "short, asked": float(short and answers),
+        "short, not asked": float(short and not answers),
+        "asks back": float(answers and features["asks"] > 0),
     }
 
 

@@ -79,11 +79,11 @@ def without_single_quotations(text: str) -> str:
 
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
-    found: list[Sentence] = []
+    parts: list[Sentence] = []
     for line in without_code_blocks(text[:LONGEST_READ]).split("\n"):
         if line.strip() and not is_machine_line(line):
-            found += _of_line(line)
-    return found
+            parts += _of_line(line)
+    return parts
 
 
 def _of_line(line: str) -> Iterator[Sentence]:
@@ -123,13 +123,13 @@ def _plain(line: str) -> str:
 _LONGEST_PERSON = 60  # characters
 
 
-def _joins_persons(plain: str, start: int, found: re.Match[str]) -> bool:
+def _joins_persons(plain: str, start: int, joint: re.Match[str]) -> bool:
     """Return whether "and I", "and my wife" joins persons, not clauses."""
     return (
-        plain.startswith("and ", found.end())
-        and found.start() - start <= _LONGEST_PERSON
-        and bool(_PATTERNS["and i"].match(plain, found.end()))
-        and bool(_PATTERNS["person"].fullmatch(plain, start, found.start()))
+        plain.startswith("and ", joint.end())
+        and joint.start() - start <= _LONGEST_PERSON
+        and bool(_PATTERNS["and i"].match(plain, joint.end()))
+        and bool(_PATTERNS["person"].fullmatch(plain, start, joint.start()))
     )
 
 

@@ -34,27 +34,27 @@ _HALF_A_DAY: Final = 12
 
 def numbers_of(text: str) -> frozenset[float]:
     """Return every number that a text may be said to tell: also words such as "twice" and 俩, and hours after noon."""
-    found = set(_in_digits(text))
-    found |= {hour + _HALF_A_DAY for hour in map(float, _PATTERNS["after noon"].findall(text)) if hour < _HALF_A_DAY}
+    numbers = set(_in_digits(text))
+    numbers |= {hour + _HALF_A_DAY for hour in map(float, _PATTERNS["after noon"].findall(text)) if hour < _HALF_A_DAY}
     for match in _PATTERNS["number word"].finditer(text):
         value = _ENGLISH[match["number"].lower()]
-        found |= {float(value), _scaled(value + (_ENGLISH[match["unit"].lower()] if match["unit"] else 0), match)}
+        numbers |= {float(value), _scaled(value + (_ENGLISH[match["unit"].lower()] if match["unit"] else 0), match)}
     for match in _PATTERNS["Chinese number"].finditer(text):
-        found |= {_of_han(match[0]), *(float(_HAN[numeral]) for numeral in match[0] if numeral in _HAN)}
+        numbers |= {_of_han(match[0]), *(float(_HAN[numeral]) for numeral in match[0] if numeral in _HAN)}
     for match in _PATTERNS["late"].finditer(text):
         hour = float(match[1]) if match[1].isdecimal() else _of_han(match[1])
-        found.add(hour + _HALF_A_DAY)
+        numbers.add(hour + _HALF_A_DAY)
     if re.search(r"\bhalf\b|半", text, re.IGNORECASE):
-        found |= {0.5, 30.0}
-    return frozenset(found)
+        numbers |= {0.5, 30.0}
+    return frozenset(numbers)
 
 
 def numbers_stated(text: str) -> frozenset[float]:
     """Return the numbers that a statement tells: in digits, as words from two on, and Chinese numerals that count."""
-    found = set(_in_digits(_PATTERNS["item"].sub(" ", text)))
-    found |= {float(_ENGLISH[match[0].lower()]) for match in _PATTERNS["stated number word"].finditer(text)}
-    found |= {_of_han(match[0]) for match in _PATTERNS["stated Chinese number"].finditer(text)} - {1.0}
-    return frozenset(found)
+    numbers = set(_in_digits(_PATTERNS["item"].sub(" ", text)))
+    numbers |= {float(_ENGLISH[match[0].lower()]) for match in _PATTERNS["stated number word"].finditer(text)}
+    numbers |= {_of_han(match[0]) for match in _PATTERNS["stated Chinese number"].finditer(text)} - {1.0}
+    return frozenset(numbers)
 
 
 def _in_digits(text: str) -> set[float]:
@@ -116,12 +116,12 @@ def dates_of(text: str, day: date) -> list[frozenset[Span]]:
     return [spans for _, spans in _written(text, day)]
 
 
-def is_over(text: str, said: date, today: date) -> bool:
+def is_over(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
     if _PATTERNS["yearly"].search(text):
         return False
-    spans = [*relative_dates_of(text, said), *(span for each in dates_of(text, said) for span in each)]
-    return any(span.first >= said and span.last < today for span in spans)
+    spans = [*relative_dates_of(text, stated), *(span for each in dates_of(text, stated) for span in each)]
+    return any(span.first >= stated and span.last < today for span in spans)
 
 
 def without_dates(text: str, day: date) -> str:
@@ -139,14 +139,14 @@ def relative_dates_of(text: str, day: date) -> frozenset[Span]:
 
 
 def _written(text: str, day: date) -> list[tuple[tuple[int, int], frozenset[Span]]]:
-    found: list[tuple[tuple[int, int], frozenset[Span]]] = []
+    dates: list[tuple[tuple[int, int], frozenset[Span]]] = []
     for _, pattern in _WRITTEN.compiled():
         for match in pattern.finditer(text):
             start, end = match.span()
             spans = frozenset(_spans(match, day))
-            if spans and all(end <= taken[0] or taken[1] <= start for taken, _ in found):
-                found.append(((start, end), spans))
-    return sorted(found, key=lambda each: each[0])
+            if spans and all(end <= taken[0] or taken[1] <= start for taken, _ in dates):
+                dates.append(((start, end), spans))
+    return sorted(dates, key=lambda each: each[0])
 
 
 def _spans(match: re.Match[str], day: date) -> Iterator[Span]:

@@ -47,11 +47,11 @@ _THING = _pattern()
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
     """Return the things that a text names, by kind: {"language": {"python"}}."""
-    found: dict[str, set[str]] = {}
+    things: dict[str, set[str]] = {}
     for match in _THING.finditer(text.lower()):
         kind, thing = _THINGS[match[0]]
-        found.setdefault(kind, set()).add(thing)
-    return {kind: frozenset(things) for kind, things in found.items()}
+        things.setdefault(kind, set()).add(thing)
+    return {kind: frozenset(names) for kind, names in things.items()}
 
 
 def without_kind(text: str, kind: str) -> str:
@@ -75,15 +75,15 @@ def left_behind(text: str) -> str:
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def statement_words(text: str) -> frozenset[str]:
     """Return the content words: lower case, English without common endings, Han as pairs of characters."""
-    found: set[str] = set()
+    words: set[str] = set()
     text = text.lower().replace("’", "'").replace(" after all", "")
     for token in re.findall(r"[a-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w.+#'-])*|[\u3400-\u9fff]+", text):
         if token[0] >= "\u3400":
             for piece in _PATTERNS["form"].split(token):
-                found.update(piece[i : i + 2] for i in range(max(1, len(piece) - 1)) if piece)
+                words.update(piece[i : i + 2] for i in range(max(1, len(piece) - 1)) if piece)
         elif (word := token.strip(".'-")) and word not in _FORM:
-            found.add(stem(word))
-    return frozenset(found)
+            words.add(stem(word))
+    return frozenset(words)
 
 
 def stem(word: str) -> str:

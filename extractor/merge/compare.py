@@ -34,11 +34,11 @@ _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 
 def turned(new: str, old: str) -> bool:
     """Return whether a preference was reversed."""
-    met, met_old = _rather(new), _rather(old)
-    if not met or not met_old:
+    rather, old_rather = _rather(new), _rather(old)
+    if not rather or not old_rather:
         return False
-    first, second = statement_words(new[: met.start()]), statement_words(new[met.end() :])
-    old_first, old_second = statement_words(old[: met_old.start()]), statement_words(old[met_old.end() :])
+    first, second = statement_words(new[: rather.start()]), statement_words(new[rather.end() :])
+    old_first, old_second = statement_words(old[: old_rather.start()]), statement_words(old[old_rather.end() :])
     risen, fallen = first - old_first, second - old_second
     return bool(risen and fallen) and risen == old_second - second and fallen == old_first - first
 
@@ -180,8 +180,8 @@ def _has_another_value(new: Statement, old: Statement) -> bool:
     if _differ(new.names, old.names):
         return False
     subject = any(not _EXACT["counts"].search(word) for word in (new.words & old.words) - new.people)
-    asked = bool(new.named & old.named & _WORDS["of one quantity"])
-    return (subject or asked) and not _is_of_another_thing(new, old)
+    one_quantity = bool(new.named & old.named & _WORDS["of one quantity"])
+    return (subject or one_quantity) and not _is_of_another_thing(new, old)
 
 
 def _differ(one: AbstractSet[str], other: AbstractSet[str]) -> bool:

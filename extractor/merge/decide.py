@@ -161,8 +161,8 @@ def _is_near(memory: Known) -> bool:
 
 def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) -> _Effect | None:
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
-    met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
-    ruled = _Effect(met[0], memory, met[1]) if met else None
+    ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
+    ruled = _Effect(ruling[0], memory, ruling[1]) if ruling else None
     if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
         return ruled
     # A model's entry is the model's to compare: `unsure`.
@@ -271,8 +271,8 @@ def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) 
 
 def _subject(text: str) -> str | None:
     """Return what stands before the predicate of a statement; None where no predicate is known."""
-    met = predicate(text)
-    return text[: met.start()] if met else None
+    match = predicate(text)
+    return text[: match.start()] if match else None
 
 
 def _of_another(new: str, old: str) -> bool:
@@ -301,11 +301,11 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
         return None
     if _PATTERNS["i"].match(new) and statement_words(_subject(old) or ""):
         return None  # somebody else's, or a project's
-    left = left_behind(new)
+    replaced = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)
-    if left:
-        left_words, old_words = statement_words(left), statement_words(old)
-        if left_words and left_words <= old_words and len(old_words - left_words) <= FEW:
+    if replaced:
+        replaced_words, old_words = statement_words(replaced), statement_words(old)
+        if replaced_words and replaced_words <= old_words and len(old_words - replaced_words) <= FEW:
             return "supersede", "changed_mind"
         return None
     matter = statement_words(old)

@@ -48,7 +48,7 @@ def _units() -> list[tuple[str, re.Pattern[str]]]:
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def quantities(text: str) -> Mapping[str, frozenset[str]]:
     """Return what a statement tells of each unit: {"day": {"mon"}, "mg": {"5.0"}}."""
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     rest = text.lower()
     for unit, pattern in _units():
         for match in pattern.finditer(rest):
@@ -56,9 +56,9 @@ def quantities(text: str) -> Mapping[str, frozenset[str]]:
             if name not in _WORDS["numbers of things"]:
                 value = match[0][-1] if match[0] > "\u3400" else match[0][:3]
                 numbers = sorted(numbers_of(match[0]))
-                found.setdefault(name, set()).add(value if name == "day" else str(numbers))
+                values.setdefault(name, set()).add(value if name == "day" else str(numbers))
         rest = pattern.sub(" ", rest)
-    return {unit: frozenset(values) for unit, values in found.items()}
+    return {unit: frozenset(of_unit) for unit, of_unit in values.items()}
 
 
 def exclude_each_other(new: Mapping[str, frozenset[str]], old: Mapping[str, frozenset[str]]) -> bool:
@@ -108,27 +108,31 @@ def same_verb(new: str, old: str) -> bool:
 
 def _moved(new: str, old: str) -> bool:
     """Return whether the same thing has moved to another time, or to another thing of its kind."""
-    met, met_old = _PATTERNS["moved"].search(new), predicate(old)
-    if not met or not met_old or met_old[0].lower() not in _WORDS["is"]:
+    move, old_predicate = _PATTERNS["moved"].search(new), predicate(old)
+    if not move or not old_predicate or old_predicate[0].lower() not in _WORDS["is"]:
         return False
-    subject = statement_words(new[: met.start()])
-    value, old_value = new[met.end() :], old[met_old.end() :]
+    subject = statement_words(new[: move.start()])
+    value, old_value = new[move.end() :], old[old_predicate.end() :]
     both_when = bool(_PATTERNS["when"].search(value) and _PATTERNS["when"].search(old_value))
     both_of_kind = bool(names_of_kind(value).keys() & names_of_kind(old_value).keys())
-    return bool(subject) and subject == statement_words(old[: met_old.start()]) and (both_when or both_of_kind)
+    return bool(subject) and subject == statement_words(old[: old_predicate.start()]) and (both_when or both_of_kind)
 
 
 def _retimed(new: str, old: str) -> bool:
     """Return whether the same thing has another time and nothing else is said of it. Two past events do not count."""
-    met, met_old = predicate(new), predicate(old)
-    if not met or not met_old or happened(new) or happened(old):
+    new_predicate, old_predicate = predicate(new), predicate(old)
+    if not new_predicate or not old_predicate or happened(new) or happened(old):
         return False
-    if met[0].lower() not in _WORDS["is at"] or met[0].lower() != met_old[0].lower():
+    if new_predicate[0].lower() not in _WORDS["is at"] or new_predicate[0].lower() != old_predicate[0].lower():
         return False
-    subject, value, old_value = _plain(new[: met.start()]), _plain(new[met.end() :]), _plain(old[met_old.end() :])
+    subject, value, old_value = (
+        _plain(new[: new_predicate.start()]),
+        _plain(new[new_predicate.end() :]),
+        _plain(old[old_predicate.end() :]),
+    )
     return (
         bool(statement_words(subject))
-        and subject == _plain(old[: met_old.start()])
+        and subject == _plain(old[: old_predicate.start()])
         and value != old_value
         and all(
             _PATTERNS["only when"].fullmatch(each) and _PATTERNS["when"].search(each) for each in (value, old_value)
@@ -163,8 +167,8 @@ def _restated(new: str, old: str) -> bool:
 
 
 def _status(text: str) -> str | None:
-    met = _PATTERNS["status"].fullmatch(text.replace("’", "'").strip())
-    return _STATUSES[(met["English"] or met["Chinese"]).lower()] if met else None
+    status = _PATTERNS["status"].fullmatch(text.replace("’", "'").strip())
+    return _STATUSES[(status["English"] or status["Chinese"]).lower()] if status else None
 
 
 def _rechosen(new: str, old: str) -> bool:
@@ -251,7 +255,7 @@ def read(text: str) -> Statement:
         text=text,
         numbers=numbers_stated(text),
         quantities=quantities(text),
-        whose=stem(met[1].lower()) if (met := _WHOSE.match(text)) and statement_words(met[1]) else "",
+        whose=stem(owner[1].lower()) if (owner := _WHOSE.match(text)) and statement_words(owner[1]) else "",
         names=frozenset(name.lower() for name in _NAME.findall(text[1:])),
         happened=bool(_PATTERNS["happened"].search(text)),
         points=bool(_PATTERNS["points"].search(text)),
@@ -311,9 +315,9 @@ def _read_clause(clause: str, statement: Statement) -> set[str]:
             else:
                 statement.named.add(cue.relation)
                 names.add(word)
-    met = predicate(clause)
-    subject = clause[: met.start()] if met else ""
-    opening = subject if met else "".join(_OPENING.findall(clause)[:1])
+    verb = predicate(clause)
+    subject = clause[: verb.start()] if verb else ""
+    opening = subject if verb else "".join(_OPENING.findall(clause)[:1])
     people = [word for word in _known(opening) if word in PEOPLE]
     statement.persons.update(people[:1])
     statement.speaker = statement.speaker or (not people and bool(_PATTERNS["speaker"].match(clause)))

@@ -70,8 +70,8 @@ def stands_alone(text: str, changed: str) -> str:
     changed: the memory's text. "had it painted green" after "my bike is red" becomes "had my bike painted green", and
     漆成绿色了 after 我的自行车是红色的 becomes 我的自行车：漆成绿色了.
     """
-    met = predicate(changed)
-    thing = changed[: met.start()].strip() if met else ""
+    verb = predicate(changed)
+    thing = changed[: verb.start()].strip() if verb else ""
     if not _PATTERNS["of a thing"].fullmatch(thing) or statement_words(thing) & statement_words(text):
         return text
     if has_han(text):

@@ -135,15 +135,15 @@ def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    found: list[tuple[Action, str]] = [("add", "")] * count
+    merges: list[tuple[Action, str]] = [("add", "")] * count
     for row in _field(answer, "actions", list):
         if not isinstance(row, dict):
             raise ValueError("an action is no object")  # noqa: TRY004 - one kind for the caller
         number = _field(row, "number", int)
         action: Action = _choice(row, "action", get_args(Action))
         if 1 <= number <= count:
-            found[number - 1] = action, _field(row, "target", str)
-    return found
+            merges[number - 1] = action, _field(row, "target", str)
+    return merges
 
 
 def _candidate(entry: dict[str, Any]) -> Candidate:
@@ -248,8 +248,8 @@ def _problem(content: str, quote: str, turn: Turn | None, conversation: _Convers
 
 def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
     if is_chinese(content) == is_chinese(quote) or is_chinese(content) == is_chinese(turn.user):
-        found = support(content, conversation.own, conversation.exchanges, conversation.today)
-        return "part" if found == "none" and statement_words(content) & statement_words(quote) else found
+        supported = support(content, conversation.own, conversation.exchanges, conversation.today)
+        return "part" if supported == "none" and statement_words(content) & statement_words(quote) else supported
     quoted = Sources([(quote, turn.at.date())])
     return support_across_languages(content, quoted, conversation.exchanges, conversation.today)
 

@@ -96,8 +96,8 @@ def is_of_manner(order: str) -> bool:
 
 def _orders_of_layer(text: str) -> Iterator[str]:
     for language in _languages():
-        found = [match for pattern in language.orders for match in pattern.finditer(text) if match["order"]]
-        for match in found:
+        matches = [match for pattern in language.orders for match in pattern.finditer(text) if match["order"]]
+        for match in matches:
             if _PATTERNS["joined"].match(match[0]) and _PATTERNS["of somebody"].match(
                 _sentence_before(text, match.start())
             ):

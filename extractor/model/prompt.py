@@ -136,11 +136,11 @@ def own_part(message: str) -> str:
 def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
     """Return the turns of a batch that a model is given, by their number from 1: the newest, their texts shortened."""
     given: dict[int, Turn] = {}
-    left = LONGEST_BATCH
+    room = LONGEST_BATCH
     for number, turn in reversed(list(enumerate(turns, 1))):
         shortened = replace(turn, user=turn.user[:LONGEST_MESSAGE], reply=turn.reply[:LONGEST_MESSAGE])
-        left -= len(shortened.user) + min(len(shortened.reply), LONGEST_REPLY)
-        if left < 0 and given:
+        room -= len(shortened.user) + min(len(shortened.reply), LONGEST_REPLY)
+        if room < 0 and given:
             break
         given[number] = shortened
     return dict(reversed(given.items()))
@@ -161,8 +161,8 @@ def extraction_message(turns: Sequence[Turn], kept: Sequence[Kept] = (), *, befo
     ids = {turn.id for turn in turns}
     rows = [{"id": each.id, "text": clean(each.text).text} for each in kept if each.turn in ids]
     listed = ",\n".join(_string(row) for row in rows)
-    said = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
-    return f"{said}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_RETRACT}" if rows else said
+    conversation = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
+    return f"{conversation}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_RETRACT}" if rows else conversation
 
 
 def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
@@ -194,9 +194,9 @@ def _conversation(turns: Sequence[Turn], before: str) -> str:
             rows.append(f"Today is {day:%A, %Y-%m-%d}.")
         if before.strip() and agrees(turn.user):
             rows.append(f"Assistant: {_string(before.strip()[-LONGEST_REPLY:])}")
-        said = own_part(turn.user)
-        said = said if any(map(str.isalnum, said)) else prose(turn.user)  # patterns may err: what is quoted waits
-        lines = (_CLAUSE if is_chinese(said) else _LINE).split(said)
+        own = own_part(turn.user)
+        own = own if any(map(str.isalnum, own)) else prose(turn.user)  # patterns may err: what is quoted waits
+        lines = (_CLAUSE if is_chinese(own) else _LINE).split(own)
         rows += ["User:", *(f"  {_string(line.strip(' ，,'))}" for line in lines if line.strip(" ，,"))]
         before = turn.reply
     return "\n".join(rows)

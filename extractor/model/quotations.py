@@ -96,14 +96,14 @@ def _others(quote: str, message: str, content: str) -> list[str]:
         return [each for each in (kin["person"], kin["name"]) if each]
     if _PATTERNS["i"].search(clause):
         return []
-    found = _PATTERNS["third person"].match(clause)
-    if found is None:
+    third = _PATTERNS["third person"].match(clause)
+    if third is None:
         return []
-    if found["pronoun"]:
+    if third["pronoun"]:
         return [""]
     return [
         word
-        for word in re.findall(r"[\w-]+", found["name"] or found["possessed"])
+        for word in re.findall(r"[\w-]+", third["name"] or third["possessed"])
         if word.lower() not in _NO_NAMES and word != "s"
     ]
 
@@ -113,9 +113,9 @@ def _others_zh(quote: str, message: str) -> list[str]:
     if _PATTERNS["i Chinese"].search(quote):
         return []
     for clause in reversed(_clauses(quote, message)):
-        found = _PATTERNS["third person Chinese"].match(clause)
-        if found:
-            return [found["who"]]
+        third = _PATTERNS["third person Chinese"].match(clause)
+        if third:
+            return [third["who"]]
         if _PATTERNS["i Chinese"].search(clause):
             return []
     return []
@@ -123,14 +123,14 @@ def _others_zh(quote: str, message: str) -> list[str]:
 
 def _names_one_more(quote: str, message: str, content: str) -> bool:
     """Return whether a statement is about one of the user's people, and neither message nor quotation tells of them."""
-    found = (_PATTERNS["of a person Chinese"] if has_han(content) else _PATTERNS["of a person"]).match(content)
-    if found is None or _PATTERNS["other"].search(quote) or has_han(content) != has_han(message):
+    person = (_PATTERNS["of a person Chinese"] if has_han(content) else _PATTERNS["of a person"]).match(content)
+    if person is None or _PATTERNS["other"].search(quote) or has_han(content) != has_han(message):
         return False
-    who = found["who"]
+    who = person["who"]
     kin, named_kin = (names_of_kind(text).get("kin", frozenset()) for text in (who, message))
     words = {stem(word) for word in re.findall(r"[\w-]+", message.lower())}
     named = who in message if has_han(who) else stem(who.lower()) in words
-    return not (named or kin & named_kin or (found["name"] or "\0").lower() in message.lower())
+    return not (named or kin & named_kin or (person["name"] or "\0").lower() in message.lower())
 
 
 def _names(content: str, other: str) -> bool:

@@ -90,8 +90,8 @@ class SummaryInput:
 
     def empty(self) -> bool:
         """Return whether there is nothing to summarize."""
-        shown = any(not each.private and each.content.strip() for each in self.seen)
-        return not (shown or self.facts or self.stages)
+        observed = any(not each.private and each.content.strip() for each in self.seen)
+        return not (observed or self.facts or self.stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,29 +107,29 @@ class Summary:
 
 def summarize(given: SummaryInput) -> Summary | None:
     """Return a summary by rules; None where there is nothing to say. Pure; it reads no private observation."""
-    seen = [
+    observations = [
         Seen(kind=each.kind, content=clean(each.content).text, tool=clean(each.tool).text)
         for each in _public(given.seen)
     ]
-    wanted = [each.content for each in seen if each.kind == "user"]
-    answers = [each.content for each in seen if each.kind == "assistant"]
+    wanted = [each.content for each in observations if each.kind == "user"]
+    answers = [each.content for each in observations if each.kind == "assistant"]
     facts = _cleaned(given.facts)
-    spoken = [each for each in seen if each.kind in ("user", "assistant")]
+    spoken = [each for each in observations if each.kind in ("user", "assistant")]
     outline = outline_of(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
     stages = [stage for stage in _cleaned(given.stages) if not (outline.topic and _BY_RULES.match(stage))]
-    observed = _of(seen, "decision")
+    observed = _of(observations, "decision")
     decisions = _distinct([*_cleaned(given.decisions), *observed])
-    deeds = _deeds(seen)
+    deeds = _deeds(observations)
     failed = [deed for deed in deeds if _FAILED.search(deed)]
     done = [deed for deed in deeds if deed not in failed]
-    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *outline.later])
+    todos = _distinct([*_of(observations, "todo"), *_written_todos([*wanted, *answers, *stages]), *outline.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
     sections: dict[Section, Sequence[str]] = {
         "wanted": outline.wanted,
         "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *outline.done, *done],
         "ended": [outline.ended],
         "open": [
-            *_of(seen, "error"),
+            *_of(observations, "error"),
             *failed,
             *(_UNANSWERED[chinese].format(text=text) for text in outline.unanswered),
         ],
@@ -141,10 +141,10 @@ def summarize(given: SummaryInput) -> Summary | None:
     return _summary(topic, sections, decisions, todos, chinese=chinese)
 
 
-def _deeds(seen: Sequence[Seen]) -> list[str]:
+def _deeds(observations: Sequence[Seen]) -> list[str]:
     """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
     spoken = {"user", "assistant", "decision", "error", "todo"}
-    deeds = [each for each in seen if each.kind not in spoken and not _LOOKED.search(each.content)]
+    deeds = [each for each in observations if each.kind not in spoken and not _LOOKED.search(each.content)]
     last = {(each.tool, each.content.strip().split("\n")[0]): each for each in deeds}
     kept = [each for each in deeds if last[each.tool, each.content.strip().split("\n")[0]] is each]
     return [f"{each.tool}: {each.content}" if each.tool else each.content for each in kept]
@@ -179,8 +179,8 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
 
 
 def _given(given: SummaryInput) -> list[str]:
-    seen = [f"{each.tool} {each.content}" for each in _public(given.seen)]
-    return _cleaned([*seen, *given.facts, *given.stages, *given.decisions])
+    observations = [f"{each.tool} {each.content}" for each in _public(given.seen)]
+    return _cleaned([*observations, *given.facts, *given.stages, *given.decisions])
 
 
 def _supported(texts: Iterable[str], sources: Sources) -> list[str]:
@@ -240,17 +240,17 @@ def _summary(
 def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: int, *, chinese: bool) -> str:
     """Render headings with items while they fit: of each section the first, the last, and on to the middle."""
     chosen: dict[Section, dict[int, str]] = {name: {} for name in lines}
-    left = length
+    room_left = length
     for name, number in _turns(lines):
         text = lines[name][number]
         heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
-        room = left - heading - len("  - \n")
+        room = room_left - heading - len("  - \n")
         limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
         item = cut(text, min(limit, room))
         if len(item) < min(_SHORTEST_CUT, len(text)):
             continue
         chosen[name][number] = item
-        left = room - len(item)
+        room_left = room - len(item)
     colon = "：" if chinese else ":"
     parts = [
         "\n".join([f"- {_HEADINGS[name][chinese]}{colon}", *(f"  - {items[number]}" for number in sorted(items))])
@@ -270,12 +270,12 @@ def _turns(lines: Mapping[Section, Sequence[str]]) -> list[tuple[Section, int]]:
     return [(name, number) for _, _, _, number, name in sorted(turns)]
 
 
-def _public(seen: Iterable[Seen]) -> list[Seen]:
-    return [each for each in seen if not each.private and each.content.strip()]
+def _public(observations: Iterable[Seen]) -> list[Seen]:
+    return [each for each in observations if not each.private and each.content.strip()]
 
 
-def _of(seen: Sequence[Seen], kind: str) -> list[str]:
-    return [each.content for each in seen if each.kind == kind]
+def _of(observations: Sequence[Seen], kind: str) -> list[str]:
+    return [each.content for each in observations if each.kind == kind]
 
 
 def _cleaned(texts: Iterable[str]) -> list[str]:
@@ -341,11 +341,11 @@ def summary_message(given: SummaryInput) -> str:
     rows = [{**row, "text": row["text"][:_LONGEST_EACH]} for row in rows if row["text"]]
     head: list[dict[str, str]] = []
     tail: list[dict[str, str]] = []
-    left = LONGEST
-    while rows and left > 0:
+    room = LONGEST
+    while rows and room > 0:
         row = rows.pop(0) if len(head) <= len(tail) // 3 else rows.pop()
         (head if len(head) <= len(tail) // 3 else tail).append(row)
-        left -= len(row["text"])
+        room -= len(row["text"])
     data = {
         "facts": [clean(text).text for text in given.facts][-60:],
         "stage_summaries": [clean(text).text for text in given.stages][-30:],

@@ -49,10 +49,10 @@ def without_report(content: str, *, wish: bool) -> str:
         return ""
     if _PATTERNS[f"asks{language}"].match(content):
         return content if wish else ""
-    found = _PATTERNS[f"tells{language}"].match(content)
-    if found is None:
+    report = _PATTERNS[f"tells{language}"].match(content)
+    if report is None:
         return content
-    rest = found["rest"].strip()
+    rest = report["rest"].strip()
     if _PATTERNS["question"].search(rest):
         return ""
     return _of_user_zh(rest) if chinese else _of_user(rest)
@@ -231,13 +231,13 @@ def expiry_of(content: str, today: date) -> date | None:
 
 def _names_of(content: str) -> set[str]:
     content = _HEADING.sub(lambda heading: heading[0].lower(), content)
-    found = {match["name"] for match in _EXACT["subject"].finditer(content)}
-    found |= {match["person"] or match["place"] for match in _PATTERNS["name Chinese"].finditer(content)}
+    names = {match["name"] for match in _EXACT["subject"].finditer(content)}
+    names |= {match["person"] or match["place"] for match in _PATTERNS["name Chinese"].finditer(content)}
     chinese = _is_in_chinese(content)  # where any Latin word is a name or a term
     for match in (_LATIN if chinese else _NAME).finditer(content):
         if chinese or not match[0].isalpha() or not _START.search(content[: match.start()]):
-            found.add(match[0])
-    return {name for name in found if name.casefold() not in _WORDS["no names"]}
+            names.add(match[0])
+    return {name for name in names if name.casefold() not in _WORDS["no names"]}
 
 
 def _is_in_chinese(content: str) -> bool:

@@ -45,7 +45,7 @@ def own_words(message: str) -> str:
     ):
         return ""
     end = len(message)
-    if mended := next((found for found in _PATTERNS["mended"].finditer(plain) if not _is_standing(plain, found)), None):
+    if mended := next((match for match in _PATTERNS["mended"].finditer(plain) if not _is_standing(plain, match)), None):
         after = _SENTENCE_END.search(plain, mended.end())
         rest = plain[after.end() :] if after else ""
         if not rest.strip() or _PATTERNS["points before"].search(

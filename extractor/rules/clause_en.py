@@ -94,19 +94,19 @@ _IRREGULAR: Final = {
 @lru_cache(maxsize=4)  # a clause is read as a statement and as a wish
 def words_of_clause(plain: str, start: int, end: int) -> tuple[Word, ...]:
     """Return the first words of a clause, with contractions split: "I'm" is "I" and "'m"."""
-    found: list[Word] = []
+    words: list[Word] = []
     for match in _WORD.finditer(plain, start, min(end, start + _LONGEST_READ)):
         text, first, last = match[0], match.start(), match.end()
         low = text.lower()
         if low in _CONTRACTED:
-            found += (Word(text, half, first, last) for half in _CONTRACTED[low])
+            words += (Word(text, half, first, last) for half in _CONTRACTED[low])
         elif "'" in low and (ending := next((each for each in _ENDINGS if low.endswith(each)), "")) not in ("", low):
             cut = last - len(ending)
-            found.append(Word(text[: -len(ending)], low[: -len(ending)], first, cut))
-            found.append(Word(text[-len(ending) :], ending, cut, last))
+            words.append(Word(text[: -len(ending)], low[: -len(ending)], first, cut))
+            words.append(Word(text[-len(ending) :], ending, cut, last))
         else:
-            found.append(Word(text, low.rstrip(".'") or low, first, last))
-    return tuple(found)
+            words.append(Word(text, low.rstrip(".'") or low, first, last))
+    return tuple(words)
 
 
 def mark_of(words: Sequence[Word], at: int) -> str:
@@ -153,8 +153,8 @@ def is_verb(words: Sequence[Word], at: int) -> bool:
     return any(_has_verb(words, at, lemmas(words[at].low, form)) for form in (PRESENT, PAST))
 
 
-def _has_verb(words: Sequence[Word], at: int, found: Sequence[str]) -> bool:
-    return any(lemma in _VERBS or f"{lemma} {_low(words, at + 1)}" in _VERBS for lemma in found)
+def _has_verb(words: Sequence[Word], at: int, verbs: Sequence[str]) -> bool:
+    return any(lemma in _VERBS or f"{lemma} {_low(words, at + 1)}" in _VERBS for lemma in verbs)
 
 
 def _low(words: Sequence[Word], at: int) -> str:
@@ -245,22 +245,22 @@ def _read_been(words: Sequence[Word], at: int) -> Verb | None:
     """Read "been playing …", "been vegetarian …"."""
     if PREDICATES_OF.get(_low(words, at)) == "trait" or _low(words, at) in ("a", "an"):
         return Verb("be", PERFECT, at)
-    found = lemmas(_low(words, at), PROGRESSIVE)
-    return Verb(_known(words, at, found), PERFECT, at + 1) if found else None
+    verbs = lemmas(_low(words, at), PROGRESSIVE)
+    return Verb(_known(words, at, verbs), PERFECT, at + 1) if verbs else None
 
 
 def _with_auxiliary(words: Sequence[Word], at: int, group: _Group) -> Verb:
     low = "have" if words[at].low == "'ve" else words[at].low
     if group.be:
-        found = () if group.past else lemmas(low, PROGRESSIVE)
-        if found and (low not in PREDICATES_OF or any(lemma in _VERBS for lemma in found)):
+        verbs = () if group.past else lemmas(low, PROGRESSIVE)
+        if verbs and (low not in PREDICATES_OF or any(lemma in _VERBS for lemma in verbs)):
             return group.verb(
-                _known(words, at, found), PERFECT if group.perfect else PROGRESSIVE, _behind(words, at, found)
+                _known(words, at, verbs), PERFECT if group.perfect else PROGRESSIVE, _behind(words, at, verbs)
             )
         return group.verb("be", PERFECT if group.perfect else PAST if group.past else PRESENT, at)
     if group.perfect:
-        found = lemmas(low, PERFECT)
-        return group.verb(_known(words, at, found) if found else low, PERFECT, _behind(words, at, found))
+        verbs = lemmas(low, PERFECT)
+        return group.verb(_known(words, at, verbs) if verbs else low, PERFECT, _behind(words, at, verbs))
     return group.verb(_known(words, at, (low,)), PAST if group.do == "did" else PRESENT, _behind(words, at, (low,)))
 
 
@@ -270,11 +270,11 @@ def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str
         return group.verb("have got", PRESENT, at + 1)
     if whose == "omitted" and low in PREDICATES_OF and _low(words, at + 1) not in ("my", "our"):
         return group.verb("be", PRESENT, at)
-    found = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
-    if _has_verb(words, at, found):
-        return group.verb(_known(words, at, found), PRESENT, _behind(words, at, found))
-    if found := lemmas(low, PAST):
-        return group.verb(_known(words, at, found), PAST, _behind(words, at, found))
+    verbs = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
+    if _has_verb(words, at, verbs):
+        return group.verb(_known(words, at, verbs), PRESENT, _behind(words, at, verbs))
+    if verbs := lemmas(low, PAST):
+        return group.verb(_known(words, at, verbs), PAST, _behind(words, at, verbs))
     if not low[0].isalpha() or low in MARKS_OF or low in WORDS["prepositions"]:
         return None
     return group.verb(low, PRESENT, at + 1)
@@ -287,15 +287,15 @@ def _is_participle(words: Sequence[Word], at: int) -> bool:
     return low in _IRREGULAR["perfect"] or (low.endswith("ed") and len(low) >= _SHORTEST_PARTICIPLE)
 
 
-def _known(words: Sequence[Word], at: int, found: Sequence[str]) -> str:
+def _known(words: Sequence[Word], at: int, verbs: Sequence[str]) -> str:
     """Return the verb of which the tables know, with its particle: "give up" before "give"."""
     after = _low(words, at + 1)
-    phrase = next((f"{lemma} {after}" for lemma in found if f"{lemma} {after}" in _VERBS), "")
-    return phrase or next((lemma for lemma in found if lemma in _VERBS), found[0])
+    phrase = next((f"{lemma} {after}" for lemma in verbs if f"{lemma} {after}" in _VERBS), "")
+    return phrase or next((lemma for lemma in verbs if lemma in _VERBS), verbs[0])
 
 
-def _behind(words: Sequence[Word], at: int, found: Sequence[str]) -> int:
-    return at + (2 if found and " " in _known(words, at, found) else 1)
+def _behind(words: Sequence[Word], at: int, verbs: Sequence[str]) -> int:
+    return at + (2 if verbs and " " in _known(words, at, verbs) else 1)
 
 
 # Reads of whom an English clause tells: "I", "my neighbour Carlos", "Rui and I", "the bike I ride".

@@ -42,17 +42,17 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 
     Each content is one line of that message. A candidate is `explicit` if the user asked to remember it.
     """
-    found: dict[str, Candidate] = {}
+    candidates: dict[str, Candidate] = {}
     own = own_words(turn.user[:LONGEST_READ])
     only_explicit = len(turn.user) > LONGEST_SAID or turn.user.count("\n") >= MOST_LINES_SAID
     for candidate in _of_message(own, only_explicit=only_explicit):
-        known = found.get(candidate.content)
+        known = candidates.get(candidate.content)
         if known is None or (candidate.explicit and not known.explicit):
-            found[candidate.content] = candidate
-        if len(found) >= MOST_CANDIDATES:
+            candidates[candidate.content] = candidate
+        if len(candidates) >= MOST_CANDIDATES:
             break
-    verse = is_verse(own, len(found))
-    return [candidate for candidate in found.values() if candidate.explicit or not verse]
+    verse = is_verse(own, len(candidates))
+    return [candidate for candidate in candidates.values() if candidate.explicit or not verse]
 
 
 def gives_instructions(text: str) -> bool:

@@ -48,11 +48,11 @@ class Language:
 
     def statement(self, plain: str, start: int, end: int, *, least: float = KEPT) -> Reading | None:
         """Read a clause as a statement, by the shapes and then by the tables. least: the sum that keeps it."""
-        found = next((reading for reading, shape in self._shapes if shape.match(plain, start, end)), None)
-        found = found or self._weigh_statement(plain, start, end, least=least)
-        if found is None or self.patterns["one-off"].search(plain):
+        reading = next((of_shape for of_shape, shape in self._shapes if shape.match(plain, start, end)), None)
+        reading = reading or self._weigh_statement(plain, start, end, least=least)
+        if reading is None or self.patterns["one-off"].search(plain):
             return None
-        return None if self.patterns["blocked"].search(plain) and not traits_of(found.category).directive else found
+        return None if self.patterns["blocked"].search(plain) and not traits_of(reading.category).directive else reading
 
     def wish(
         self,
@@ -69,8 +69,8 @@ class Language:
         condition: the bounds of "when you plan a trip" before it. reasoned: what is added for a reason that stands
         beside it. leads: the clause begins its sentence.
         """
-        found = self._weigh_wish(plain, start, end, condition=condition, reasoned=reasoned, leads=leads)
-        return None if found is None or self.patterns["one-off"].search(plain) else found
+        reading = self._weigh_wish(plain, start, end, condition=condition, reasoned=reasoned, leads=leads)
+        return None if reading is None or self.patterns["one-off"].search(plain) else reading
 
     def instructs(self, plain: str, start: int, end: int) -> bool:
         """Return whether a clause is an instruction, however long it shall hold."""

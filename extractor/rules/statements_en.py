@@ -236,10 +236,10 @@ def _marks(words: Sequence[Word], verb: Verb, verb_at: int, whose: str) -> float
     if rest and rest[-1].low in ("one", "ones"):
         return _NEVER_SAID
     before = {MARKS_OF.get(word.low, "") for word in words[: max(0, verb_at - 1)]}
-    seen = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
-    seen |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
-    seen |= before & {"often", "since", "date", "moment", "kin", "member"}
-    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before, whose) if name)
+    marks = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
+    marks |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
+    marks |= before & {"often", "since", "date", "moment", "kin", "member"}
+    score = sum(MARK_WEIGHTS[name] for name in marks - _without_weight(rest, verb, before, whose) if name)
     if any(word.text[0].isupper() and word.low != "i" and len(word.text) > 1 for word in rest):
         score += 1  # a name
     if any(word.low[0].isdigit() or word.low in WORDS["counts"] for word in rest):

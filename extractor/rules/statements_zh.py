@@ -72,7 +72,7 @@ def _marks(around: str, *, speaks_for: bool, of_team: bool = False) -> float:
 def _predicate(whole: str, rest: str, clause: str) -> tuple[float, str]:
     """Return what the predicates add, and the category of the weightiest. A plan needs a date in its clause."""
     dated = any(name == "date" and pattern.search(clause) for name, _, _, pattern in _classes("marks"))
-    found = sorted(
+    predicates = sorted(
         (
             (weight, category)
             for name, weight, category, pattern in _classes("predicates")
@@ -80,10 +80,10 @@ def _predicate(whole: str, rest: str, clause: str) -> tuple[float, str]:
         ),
         reverse=True,
     )
-    if not found:
+    if not predicates:
         return (0.0 if _PATTERNS["moved"].search(rest) else _BARE), "fact"
-    beside = sum(weight * _SECOND for weight, _ in found[1:])
-    return found[0][0] + min(_MOST_BESIDE, beside), found[0][1]
+    beside = sum(weight * _SECOND for weight, _ in predicates[1:])
+    return predicates[0][0] + min(_MOST_BESIDE, beside), predicates[0][1]
 
 
 def read_wish(

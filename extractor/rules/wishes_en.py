@@ -341,12 +341,12 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
     portion = any(a == "for" and (b in _WORDS["times"] or b[0].isdigit()) for a, b in pairwise(words))
     in_form = any(map(is_plural, words[:2])) and (portion or {"in", "as"} & set(words[1:4]))
-    asked = words[-1] in ("please", "pls", "plz", "always")
+    requested = words[-1] in ("please", "pls", "plz", "always")
     manner = _of_answers(noun) and len(noun) <= _LONGEST_MANNER
-    if manner or for_me or (in_form and not asked) or (asked and len(noun) > 1):
+    if manner or for_me or (in_form and not requested) or (requested and len(noun) > 1):
         return _PLAIN
-    compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
-    return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
+    compared = requested or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
+    return _WEAK if requested or (compared and not conditional) else _SCARCELY if conditional else None
 
 
 def _sorted(words: Sequence[str]) -> bool:
@@ -394,23 +394,23 @@ def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
 def _marked(wish: _Wish, *, reasoned: float) -> float:
     """Return what the words add: for me, every, plain plurals; the, this, first, a."""
     words, whole = wish.main, wish.whole
-    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
+    marks = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
         _MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES
     }
-    seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
-    if "my" in seen and words[0] in _WORDS["prohibitions"]:
-        seen.add("please")
+    marks |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
+    if "my" in marks and words[0] in _WORDS["prohibitions"]:
+        marks.add("please")
     if any(a == "your" and is_plural(b) for a, b in pairwise(words)):
-        seen.add("your")
+        marks.add("your")
     if _names_in_general(words):
-        seen.add("plural")
+        marks.add("plural")
     if _sorted(words):
-        seen.add("sorted")
+        marks.add("sorted")
     if any(a in _WORDS["numbered"] and b[0].isdigit() for a, b in pairwise(words)):
-        seen.add("nth")
+        marks.add("nth")
     if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
-        seen.add("a")
-    return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
+        marks.add("a")
+    return sum(_WEIGHTS[name] for name in marks - _without_weight(wish, marks, reasoned=reasoned) if name)
 
 
 def _counts(words: Sequence[str], at: int) -> bool:
@@ -439,36 +439,36 @@ def _names_in_general(words: Sequence[str]) -> bool:
     )
 
 
-def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]:
+def _without_weight(wish: _Wish, marks: set[str], *, reasoned: float) -> set[str]:
     """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
     words = wish.main
-    void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
+    void = {"me"} if "mine" in marks else {"more"} if "than" in words else set()
     void |= {"more"} if words[0] in _WORDS["traded"] else set()
     void |= {"a"} if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"] else set()
     void |= {"task"} if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    if "sorted" in seen:
+    if "sorted" in marks:
         void |= {"nth", "the"}
     if _order_class(words) == "sparing":
         void.add("the")
-    gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
-    if words[0] != "no" or not gone:
+    lacking = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
+    if words[0] != "no" or not lacking:
         void.add("gone")
     if not _bounded(wish.whole):
         void.add("bound")
     if wish.usual:
         void |= {"the", "a", "nth", "more", "task"}
-    if _points_at_nothing(wish, seen, reasoned=reasoned):
+    if _points_at_nothing(wish, marks, reasoned=reasoned):
         void.add("this")
     return void
 
 
-def _points_at_nothing(wish: _Wish, seen: set[str], *, reasoned: float) -> bool:
+def _points_at_nothing(wish: _Wish, marks: set[str], *, reasoned: float) -> bool:
     """Return whether "it", "that" mean nothing of the moment: "no salt for me, so leave it out"."""
     words = wish.main
     pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
-    lasting = pointing <= {"it"} and bool(seen & {"lasting", "mine"})
+    lasting = pointing <= {"it"} and bool(marks & {"lasting", "mine"})
     minded = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
     named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")
     return (
