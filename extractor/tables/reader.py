@@ -17,7 +17,8 @@
     NAME:                           alternatives that patterns of the file can use, and later fragments
       Ann | Bob
 
-Blanks at the ends of an alternative do not count: write `[ ]` for one that does.
+Blanks at the ends of an alternative do not count: write `[ ]` for one that does. `tests/unit/test_tables.py` tells
+whether all tables can be read.
 """
 
 import re
@@ -50,13 +51,17 @@ class Patterns(dict[str, re.Pattern[str]]):
 
 
 class Table:
-    """A file of tables. fragments: alternatives by name that its patterns use, beside its own fragments."""
+    """A file of tables. fragments: alternatives by name that its patterns use, beside its own fragments.
+
+    Raises:
+        ValueError: a line has no head.
+    """
 
     def __init__(self, text: str, **fragments: str) -> None:
         self._sections: dict[str, list[tuple[str, list[str]]]] = {}
         entries: list[tuple[str, list[str]]] = []
-        for line in text.splitlines():
-            if not line.strip() or line.startswith("#"):
+        for line in map(str.rstrip, text.splitlines()):
+            if not line or line.startswith("#"):
                 continue
             if line.startswith("["):
                 entries = self._sections.setdefault(line.strip("[] "), [])
@@ -65,7 +70,9 @@ class Table:
             elif line.startswith(" "):
                 entries[-1][1].append(line.strip())
             else:
-                head, _, first = (line.rstrip()[:-1], "", "") if line.rstrip().endswith(":") else line.partition(": ")
+                head, colon, first = (line[:-1], ":", "") if line.endswith(":") else line.partition(": ")
+                if not colon:
+                    raise ValueError(f"a line of a table has no head that ends in a colon: {line}")
                 entries.append((head, [first.strip()] if first else []))
         self._fragments = dict(fragments)
         for name, lines in self._sections.get("fragments", []):

@@ -72,6 +72,11 @@ def test_other_tables_give_fragments() -> None:
     assert Table("[patterns]\nkin: my {PEOPLE}\n", PEOPLE="aunt|uncle").patterns()["kin"].fullmatch("my uncle")
 
 
+def test_a_line_without_a_head_is_refused() -> None:
+    with pytest.raises(ValueError, match="no head that ends in a colon: brief, short"):
+        Table("[words]\nbrief, short\n")
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_each_line_of_a_shipped_table_belongs_to_an_entry(name: str) -> None:
     made = table(name, PEOPLE="aunt") if name == "quotations" else table(name)
