@@ -19,7 +19,6 @@ from .layers import views
 __all__ = ["commands_the_machine", "readings", "without", "without_commands"]
 
 _TABLE: Final = table("injections")
-_PATTERNS: Final = _TABLE.patterns(flags=re.IGNORECASE | re.MULTILINE)
 _SIMPLIFIED, _LOOK_ALIKES = (str.maketrans(*letters) for _, letters in _TABLE.rows("letters"))
 _FOLDED: Final = re.compile(r"[^\x00-\x7f\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\uff0f\uff1a-\uff20]+")
 """Letters outside ASCII and Chinese. What marks or styles them is dropped."""
@@ -32,7 +31,8 @@ _BLANKS: Final = re.compile(r"[^\S\n]+")
 
 def commands_the_machine(text: str) -> bool:
     """Return whether a text addresses the memory's machinery, in English or Chinese, in any encoding."""
-    return any(pattern.search(reading) for reading in readings(text) for _, pattern in _PATTERNS.compiled())
+    patterns = _TABLE.compiled("patterns", re.IGNORECASE | re.MULTILINE)
+    return any(pattern.search(reading) for reading in readings(text) for _, pattern in patterns)
 
 
 def readings(text: str) -> Iterator[str]:

@@ -289,11 +289,6 @@ def _span_of(match: re.Match[str]) -> tuple[int, int]:
     return start, end
 
 
-@cache
-def _shapes() -> list[tuple[str, re.Pattern[str]]]:
-    return [(name, re.compile(source)) for name, source in _TABLE.sources("shapes")]
-
-
 def _shape_of(match: re.Match[str], value: str) -> str:
     """Return the name of a candidate's shape."""
     if match.lastgroup in ("spoken", "han"):
@@ -302,9 +297,8 @@ def _shape_of(match: re.Match[str], value: str) -> str:
         return "mixed"
     if match.lastgroup in ("quoted", "single", "element", "aside") and " " in value.strip():
         return "quoted"
-    return next(
-        (name for name, pattern in _shapes() if pattern.fullmatch(value)), "signs" if value.isprintable() else "word"
-    )
+    shape = next((name for name, pattern in _TABLE.compiled("shapes", flags=0) if pattern.fullmatch(value)), "")
+    return shape or ("signs" if value.isprintable() else "word")
 
 
 def _fits(group: str, shape: str, value: str, link: str) -> bool:

@@ -14,7 +14,6 @@ __all__ = ["CHINESE", "LATIN", "REPLY", "Gate", "chinese_features", "latin_featu
 _TABLE: Final = table("gate")
 _WORDS: Final = _TABLE.sets("words")
 _PATTERNS: Final = _TABLE.patterns("exact", flags=0)
-_FEATURES: Final = {kind: _TABLE.patterns(kind, flags=0) for kind in ("Latin", "Chinese", "reply")}
 
 
 # A trained gate: a threshold on a weighted sum of features (logistic regression).
@@ -51,7 +50,7 @@ REPLY: Final = _gate("reply")
 
 def _matching(kind: str, text: str) -> dict[str, float]:
     """Return the features of the table that a text has."""
-    return {name: 1.0 for name, pattern in _FEATURES[kind].compiled() if pattern.search(text)}
+    return {name: 1.0 for name, pattern in _TABLE.compiled(kind, flags=0) if pattern.search(text)}
 
 
 _LONGEST_BEFORE = 300  # characters, from its end, which the next message answers

@@ -14,7 +14,6 @@ __all__ = ["Span", "dates_of", "is_over", "numbers_of", "numbers_stated", "relat
 
 _TABLE: Final = table("values")
 _PATTERNS: Final = _TABLE.patterns()
-_WRITTEN: Final = _TABLE.patterns("written")
 _ENGLISH: Final = {word: int(number) for (number,), words in _TABLE.rows("numbers") for word in words}
 _COUNTS: Final = {word: int(number) for (number,), words in _TABLE.rows("counts") for word in words}
 _SCALES: Final = {name: int(number) for name, number in _TABLE.numbers("scales").items()}
@@ -140,7 +139,7 @@ def relative_dates_of(text: str, day: date) -> frozenset[Span]:
 
 def _written(text: str, day: date) -> list[tuple[tuple[int, int], frozenset[Span]]]:
     dates: list[tuple[tuple[int, int], frozenset[Span]]] = []
-    for _, pattern in _WRITTEN.compiled():
+    for _, pattern in _TABLE.compiled("written"):
         for match in pattern.finditer(text):
             start, end = match.span()
             spans = frozenset(_spans(match, day))
@@ -309,6 +308,6 @@ def _relative() -> list[tuple[re.Pattern[str], Read]]:
     }
     made: dict[str, Callable[..., Read]] = {"day": _days_on, "feast": _feast}
     return [
-        (re.compile(source, re.IGNORECASE), readers.get(head) or made[head.split()[0]](*map(int, head.split()[1:])))
-        for head, source in _TABLE.sources("relative")
+        (pattern, readers.get(head) or made[head.split()[0]](*map(int, head.split()[1:])))
+        for head, pattern in _TABLE.compiled("relative")
     ]

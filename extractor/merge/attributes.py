@@ -54,17 +54,12 @@ ROLES: Final = frozenset(map(stem, _PERSONS["roles"]))
 PEOPLE: Final = ROLES | frozenset(map(stem, _PERSONS["people"]))
 
 
-@cache
-def _attributes() -> list[tuple[str, re.Pattern[str]]]:
-    return [(name, re.compile(source, re.IGNORECASE)) for name, source in _TABLE.sources("attributes")]
-
-
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def slots(text: str) -> Mapping[str, str]:
     """Return the attributes that a statement tells, with values in lower case: {"home": "berlin"}."""
     text = text.strip().replace("’", "'")
     values: dict[str, str] = {}
-    for name, pattern in _attributes():
+    for name, pattern in _TABLE.compiled("attributes"):
         if match := pattern.match(text):
             key = _key(match["k"]) if name == "by its name" else name
             value = " ".join(match["v"].lower().split()).strip(" .'")

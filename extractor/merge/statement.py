@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, Literal
 
 from extractor.language.values import numbers_of, numbers_stated
@@ -32,7 +32,6 @@ __all__ = [
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
-_VERBS: Final = _TABLE.patterns("verbs")
 _WORDS: Final = _TABLE.sets("words")
 _STATUSES: Final = {word: status[0] for status, words in _TABLE.rows("statuses") for word in words}
 
@@ -40,17 +39,12 @@ _STATUSES: Final = {word: status[0] for status, words in _TABLE.rows("statuses")
 # Reads the days, hours, dates and counts of a statement, by unit: two values of one unit exclude each other.
 
 
-@cache
-def _units() -> list[tuple[str, re.Pattern[str]]]:
-    return [(unit, re.compile(source, re.IGNORECASE)) for unit, source in _TABLE.sources("units")]
-
-
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def quantities(text: str) -> Mapping[str, frozenset[str]]:
     """Return what a statement tells of each unit: {"day": {"mon"}, "mg": {"5.0"}}."""
     values: dict[str, set[str]] = {}
     rest = text.lower()
-    for unit, pattern in _units():
+    for unit, pattern in _TABLE.compiled("units"):
         for match in pattern.finditer(rest):
             name = stem(match["unit"] or "") if unit == "counted" else unit
             if name not in _WORDS["numbers of things"]:
@@ -102,7 +96,9 @@ def says_now(text: str) -> bool:
 
 def same_verb(new: str, old: str) -> bool:
     """Return whether two statements may be about the same: not where one tells of a home and one of a taste."""
-    matters, old_matters = ({matter for matter, verb in _VERBS.compiled() if verb.search(text)} for text in (new, old))
+    matters, old_matters = (
+        {matter for matter, verb in _TABLE.compiled("verbs") if verb.search(text)} for text in (new, old)
+    )
     return not matters or not old_matters or bool(matters & old_matters)
 
 
@@ -270,7 +266,6 @@ def read(text: str) -> Statement:
 
 
 @lru_cache(maxsize=4096)  # whatever was replaced is looked through for each reply
-@lru_cache(maxsize=4096)  # a statement is compared with several others
 def same_text(text: str) -> str:
     """Return what is equal for texts that are the same: case, punctuation, width and spaces make no difference."""
     plain = unicodedata.normalize("NFKC", text).casefold()
@@ -293,10 +288,8 @@ def _read_clause(clause: str, statement: Statement) -> set[str]:
     """Add what a clause says, and return the words in it that name a relation."""
     clause = _PATTERNS["otherwise"].sub(" ", clause)
     plain, marks = clause, set[Mark]()
-    for (
-        mark,
-        pattern,
-    ) in marks_of_change().items():  # what adds something says so before it could say that it changes something
+    # What adds something says so before it could say that it changes something.
+    for mark, pattern in marks_of_change().items():
         if pattern.search(plain):
             marks.add(mark)
             plain = pattern.sub(" ", plain)

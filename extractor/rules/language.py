@@ -31,10 +31,10 @@ class Language:
     @cached_property
     def _shapes(self) -> list[tuple[Reading, re.Pattern[str]]]:
         shapes = []
-        for head, source in self._table.sources("shapes"):
+        for head, pattern in self._table.compiled("shapes"):
             category, kind, importance, confidence = head.split()
             reading = Reading(category, cast("MemoryType", kind), cast("Importance", importance), float(confidence))
-            shapes.append((reading, re.compile(source, re.IGNORECASE)))
+            shapes.append((reading, pattern))
         return shapes
 
     def after(self, name: str, text: str, start: int) -> int:

@@ -24,8 +24,8 @@ _LONGEST: Final = 80  # characters of a wish
 @cache
 def _classes(section: str) -> list[tuple[str, float, str, re.Pattern[str]]]:
     """Return the classes of a section: name, weight, category ("" for none) and pattern."""
-    rows = ((*head.split(), source) for head, source in _TABLE.sources(section))
-    return [(name, float(weight), "".join(category), re.compile(source)) for name, *category, weight, source in rows]
+    rows = ((head.split(), pattern) for head, pattern in _TABLE.compiled(section, flags=0))
+    return [(name, float(weight), "".join(category), pattern) for (name, *category, weight), pattern in rows]
 
 
 def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> Reading | None:

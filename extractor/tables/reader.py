@@ -38,16 +38,12 @@ class Patterns(dict[str, re.Pattern[str]]):
 
     def __init__(self, sources: dict[str, str], flags: int) -> None:
         super().__init__()
-        self.sources = sources
+        self._sources = sources
         self._flags = flags
 
     def __missing__(self, name: str) -> re.Pattern[str]:
-        pattern = self[name] = re.compile(self.sources[name], self._flags)
+        pattern = self[name] = re.compile(self._sources[name], self._flags)
         return pattern
-
-    def compiled(self) -> list[tuple[str, re.Pattern[str]]]:
-        """Return all names with their patterns, in the order of the file."""
-        return [(name, self[name]) for name in self.sources]
 
 
 class Table:
@@ -74,6 +70,7 @@ class Table:
                 if not colon:
                     raise ValueError(f"a line of a table has no head that ends in a colon: {line}")
                 entries.append((head, [first.strip()] if first else []))
+        self._compiled: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         self._fragments = dict(fragments)
         for name, lines in self._sections.get("fragments", []):
             self._fragments[name] = self._pattern(lines)
@@ -116,6 +113,12 @@ class Table:
     def sources(self, section: str) -> list[tuple[str, str]]:
         """Return the head and the pattern of each entry of a section."""
         return [(head, self._pattern(lines)) for head, lines in self._sections[section]]
+
+    def compiled(self, section: str, flags: int = re.IGNORECASE) -> list[tuple[str, re.Pattern[str]]]:
+        """Return the head and the pattern of each entry of a section, in their order, compiled once."""
+        if section not in self._compiled:
+            self._compiled[section] = [(head, re.compile(source, flags)) for head, source in self.sources(section)]
+        return self._compiled[section]
 
     def patterns(self, section: str = "patterns", flags: int = re.IGNORECASE) -> Patterns:
         """Return the patterns of a section by the heads of its entries."""
