@@ -56,15 +56,13 @@ def stated(sentence: Sentence, language: Language, *, crowded: bool) -> list[Kep
 
 def clauses_of(sentence: Sentence, language: Language) -> list[tuple[int, int]]:
     """Return the clauses' bounds; "from now on, …", "in our team, …" and "…, always" are one with their other half."""
-    plain = sentence.plain
+    plain, patterns = sentence.plain, language.patterns
     bounds: list[tuple[int, int]] = []
     for clause in sentence.clauses:
         if bounds and (
-            language.patterns["from now on"].match(plain, *bounds[-1])
-            or language.patterns["opener"].match(plain, *bounds[-1])
-            or language.patterns["apposed"].match(plain, bounds[-1][0], clause.end)
-            or language.patterns["apposed"].match(plain, *bounds[-1])
-            or language.patterns["tail"].match(plain, clause.start, clause.end)
+            any(patterns[name].match(plain, *bounds[-1]) for name in ("from now on", "opener", "apposed"))
+            or patterns["apposed"].match(plain, bounds[-1][0], clause.end)
+            or patterns["tail"].match(plain, clause.start, clause.end)
         ):
             bounds[-1] = (bounds[-1][0], clause.end)
         else:
