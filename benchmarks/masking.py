@@ -6,7 +6,7 @@ were written with the code in view. The fit also takes the tables of `tests/data
 
     python benchmarks/masking.py            # rates by kind and language
     python benchmarks/masking.py --failures # and each sentence that fails
-    python benchmarks/masking.py --fit      # write extractor/cleaning/secret_weights.py
+    python benchmarks/masking.py --fit      # write extractor/tables/secret_weights.txt
 """
 
 import argparse
@@ -19,13 +19,13 @@ from typing import Any, Final
 import numpy as np
 
 from extractor import clean
+from extractor.cleaning.masking import WEIGHTS as CURRENT
 from extractor.cleaning.masking import Pair, pairs
-from extractor.cleaning.secret_weights import WEIGHTS as CURRENT
 
 ROOT: Final = Path(__file__).parents[1]
 CORPUS: Final = Path(__file__).with_suffix(".jsonl")
 FORMS: Final = ROOT / "tests" / "data" / "secrets.jsonl"
-WEIGHTS: Final = ROOT / "extractor" / "cleaning" / "secret_weights.py"
+WEIGHTS: Final = ROOT / "extractor" / "tables" / "secret_weights.txt"
 Row = dict[str, Any]
 
 
@@ -84,19 +84,9 @@ def fit(corpus: list[Row], *, ridge: float, rounds: int = 60, weight: float = 1.
 
 
 def written(weights: dict[str, float]) -> str:
-    """Return the module of the weights, compact: many to a line."""
-    parts = [f'"{name}": {value:g}' for name, value in sorted(weights.items())]
-    lines, line = [], "   "
-    for part in parts:
-        if len(line) + len(part) > 160:
-            lines.append(line)
-            line = "   "
-        line += f" {part},"
-    body = "\n".join([*lines, line])
-    return (
-        '"""The weights of the score, as `benchmarks/masking.py --fit` writes them."""\n\nfrom typing import Final\n\n'
-        f'__all__ = ["WEIGHTS"]\n\nWEIGHTS: Final[dict[str, float]] = {{\n{body}\n}}  # fmt: skip\n'
-    )
+    """Return the table of the weights."""
+    head = "# The weights of the score of a secret. Made by `benchmarks/masking.py --fit`; do not edit.\n\n[weights]\n"
+    return head + "".join(f"{name}: {value:g}\n" for name, value in sorted(weights.items()))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Trains the extractor's weights: `python benchmarks/train_gate.py --data DIR` writes extractor/gate/weights.py.
+"""Trains the prefilter: `python benchmarks/train_gate.py --data DIR` writes extractor/tables/gate_weights.txt.
 
 DIR holds `capture_gate_locomo`, `capture_gate_realmem` and `capture_gate_zh` (gzip JSON lines: id, conv, source, role,
 text, label).
@@ -29,7 +29,7 @@ RIDGE = 20.0
 # Talk among people is where the gate has least to go by; without this weight the other sources' habits decide for it.
 SOURCE_WEIGHT = {"locomo": 8.0}
 RAREST = 12  # a feature that holds in fewer texts has no weight
-TARGET = Path(__file__).parent.parent / "extractor" / "gate" / "weights.py"
+TARGET = Path(__file__).parent.parent / "extractor" / "tables" / "gate_weights.txt"
 
 
 Row = dict[str, Any]
@@ -135,24 +135,16 @@ def main() -> None:
     replies = [row for row in rows if row["role"] == "assistant"]
     said = [row for row in rows if row["role"] != "assistant"]
     trained = {
-        "LATIN": train("latin", [row for row in said if row["lang"] == "en"], _latin),
-        "CHINESE": train(
+        "Latin": train("latin", [row for row in said if row["lang"] == "en"], _latin),
+        "Chinese": train(
             "chinese", [row for row in said if row["lang"] == "zh"], lambda row: chinese_features(row["text"])
         ),
-        "REPLY": train("reply", replies, lambda row: reply_features(row["text"])),
+        "reply": train("reply", replies, lambda row: reply_features(row["text"])),
     }
-    lines = ['"""The prefilter\'s weights (log odds). Made by benchmarks/train_gate.py; do not edit."""', ""]
-    lines += ["from .features import Gate", "", '__all__ = ["CHINESE", "LATIN", "REPLY"]']
+    lines = ["# The prefilter's weights (log odds). Made by benchmarks/train_gate.py; do not edit."]
     for name, (weights, intercept, threshold) in trained.items():
-        lines += [
-            "",
-            f"{name} = Gate(",
-            f"    threshold={threshold:.3f},",
-            f"    intercept={intercept:.2f},",
-            "    weights={",
-        ]
-        lines += [f'        "{feature}": {weight:.2f},' for feature, weight in weights.items() if abs(weight) >= 0.005]
-        lines += ["    },", ")"]
+        lines += ["", f"[{name}]", f"threshold: {threshold:.3f}", f"intercept: {intercept:.2f}"]
+        lines += [f"{feature}: {weight:.2f}" for feature, weight in weights.items() if abs(weight) >= 0.005]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"written: {TARGET}")
 

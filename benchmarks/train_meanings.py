@@ -1,11 +1,11 @@
 """Trains what a sentence tells by its vector and words.
 
-`python benchmarks/train_meanings.py --talk FILES [--pairs FILES] [--said FILES]` writes extractor/directions.py; a
-direction without data stays as it is. `--pairs` are JSON lines (kind, before, after) like
-tests/data/changed_minds.jsonl: a ridge regression tells the second statements that change the first from all others.
-`--said` are JSON lines (kind, text) like benchmarks/said.jsonl: logistic regressions tell what says something lasting
-("statement") from "once" and "talk", and what is wished for good ("wish") from all else. `--talk` are conversations
-(gzip JSON lines: kind, text), in which hardly anything changes or is wished.
+`python benchmarks/train_meanings.py --talk FILES [--pairs FILES] [--said FILES]` writes
+extractor/tables/directions.txt; a direction without data stays as it is. `--pairs` are JSON lines (kind, before,
+after) like tests/data/changed_minds.jsonl: a ridge regression tells the second statements that change the first from
+all others. `--said` are JSON lines (kind, text) like benchmarks/said.jsonl: logistic regressions tell what says
+something lasting ("statement") from "once" and "talk", and what is wished for good ("wish") from all else. `--talk`
+are conversations (gzip JSON lines: kind, text), in which hardly anything changes or is wished.
 
 Printed is what is found of each fifth of the rows when trained on the others.
 """
@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extractor.directions import DIRECTIONS
 from extractor.language.sentences import sentences
-from extractor.meaning import WORDS, words_of
+from extractor.meaning import WORDS, Kind, direction_of, words_of
 from recall.encoding.encoder import BundledEncoder
 
 RIDGE, LOGISTIC_RIDGE = 0.004, 0.3
@@ -34,7 +33,7 @@ FOLDS = 5
 FALSE = 0.02  # the share of other rows that may be taken for one, in what is printed
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
-TARGET = Path(__file__).parent.parent / "extractor" / "directions.py"
+TARGET = Path(__file__).parent.parent / "extractor" / "tables" / "directions.txt"
 
 Vectors = NDArray[np.float64]
 Direction = tuple[float, float, str]
@@ -122,18 +121,23 @@ def packed(solution: Vectors) -> Direction:
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
-def module(directions: dict[str, Direction]) -> Iterator[str]:
-    """The lines of the module that holds the result."""
-    yield f'"""{ABOUT}'
-    yield from ("", "Made by benchmarks/train_meanings.py; do not edit.", '"""')
-    yield from ("", '__all__ = ["DIRECTIONS", "ENCODER"]', "", f'ENCODER = "{BundledEncoder.name}"', "DIRECTIONS = {")
+def lines_of(directions: dict[str, Direction]) -> Iterator[str]:
+    """The lines of the table that holds the result."""
+    yield f"# {ABOUT}"
+    yield from ("# Made by benchmarks/train_meanings.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
     for kind, (step, intercept, weights) in directions.items():
-        yield f'    "{kind}": ('
-        yield from (f"        {step:.6f},", f"        {intercept:.4f},")
-        yield "        ("
-        yield from (f'            "{weights[start : start + LINE]}"' for start in range(0, len(weights), LINE))
-        yield from ("        ),", "    ),")
-    yield "}"
+        yield from ("", f"[{kind}]", f"step: {step:.6f}", f"intercept: {intercept:.4f}", "weights:")
+        yield from (f"  {weights[start : start + LINE]}" for start in range(0, len(weights), LINE))
+
+
+def shipped() -> dict[str, Direction]:
+    """The directions of the table as it is."""
+    kinds: tuple[Kind, ...] = ("change", "statement", "wish")
+    made = {kind: direction_of(kind) for kind in kinds}
+    return {
+        kind: (step, intercept, base64.b64encode(weights.tobytes()).decode())
+        for kind, (step, intercept, weights) in made.items()
+    }
 
 
 def changes(encoder: BundledEncoder, rows: list[dict[str, str]], said: Vectors) -> Direction:
@@ -169,7 +173,7 @@ def meant(
 
 
 def main() -> None:
-    """Fit the directions and write their module."""
+    """Fit the directions and write their table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--talk", type=Path, nargs="+", required=True)
     parser.add_argument("--pairs", type=Path, nargs="+")
@@ -178,12 +182,12 @@ def main() -> None:
     encoder = BundledEncoder()
     spoken = [text for path in args.talk for text in talk(path)]
     said = encode(encoder, spoken)
-    directions: dict[str, Direction] = dict(DIRECTIONS)
+    directions: dict[str, Direction] = shipped()
     if args.pairs:
         directions["change"] = changes(encoder, read(args.pairs), said)
     if args.said:
         directions |= meant(encoder, read(args.said), spoken, said)
-    TARGET.write_text("\n".join(module(directions)) + "\n", "utf-8")
+    TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
-    from .merge.statement import same_text, still_told
-    from .merge.told import stands_alone, with_unread
+    from .merge.statement import same_text, without_withdrawn
+    from .merge.unread import stands_alone, with_unread
     from .model.model import Extraction, Model
     from .model.permission import concerns, permitted, permitted_fact, permitted_summary, permitted_text, without_orders
     from .model.providers import access_of, has_model
@@ -89,7 +89,6 @@ __all__ = [
     "settled",
     "stands_alone",
     "statements",
-    "still_told",
     "summarize",
     "telling",
     "traits_of",
@@ -100,72 +99,39 @@ __all__ = [
     "without_holes",
     "without_orders",
     "without_quotations",
+    "without_withdrawn",
     "written",
 ]
 
 _HOMES = {
-    "CATEGORIES": "categories",
-    "Category": "categories",
-    "traits_of": "categories",
-    "Candidate": "types",
-    "Cleaned": "types",
-    "Debouncer": "timing",
-    "Decision": "types",
-    "Doubt": "types",
-    "ReviewMode": "merge.doubt",
-    "doubt_of": "merge.doubt",
-    "Extraction": "model.model",
-    "ExtractorError": "types",
-    "ExtractorSettings": "settings",
-    "Kept": "types",
-    "Known": "types",
-    "Model": "model.model",
-    "ModelError": "types",
-    "Seen": "model.summary",
-    "Summary": "model.summary",
-    "SummaryInput": "model.summary",
-    "Turn": "types",
-    "Usage": "types",
-    "Verdict": "types",
-    "check_model": "settings",
-    "clean": "cleaning.clean",
-    "OPEN": "merge.decide",
-    "decide": "merge.decide",
-    "extract_rules": "rules.extract",
-    "has_han": "language.kind",
-    "access_of": "model.providers",
-    "has_model": "model.providers",
-    "is_greeting": "language.kind",
-    "is_mostly_chinese": "language.kind",
-    "is_over": "language.values",
-    "is_small_talk": "language.kind",
-    "judge": "gate.judge",
-    "own_words": "rules.borrowed",
-    "statements": "gate.judge",
-    "telling": "gate.judge",
-    "concerns": "model.permission",
-    "permitted": "model.permission",
-    "permitted_fact": "model.permission",
-    "permitted_summary": "model.permission",
-    "permitted_text": "model.permission",
-    "polarity": "language.vocabulary",
-    "same_text": "merge.statement",
-    "says": "merge.decide",
-    "settled": "merge.decide",
-    "stands_alone": "merge.told",
-    "still_told": "merge.statement",
-    "summarize": "model.summary",
-    "Meaning": "meaning",
-    "meaning_of": "meaning",
-    "understood": "meaning",
-    "unsure": "merge.decide",
-    "with_unread": "merge.told",
-    "without_commands": "cleaning.injection",
-    "without_orders": "model.permission",
-    "without_holes": "cleaning.clean",
-    "without_quotations": "language.sentences",
-    "written": "model.summary",
+    name: module
+    for module, names in {
+        "categories": "CATEGORIES Category traits_of",
+        "cleaning.clean": "clean without_holes",
+        "cleaning.injection": "without_commands",
+        "gate.judge": "judge statements telling",
+        "language.kind": "has_han is_greeting is_mostly_chinese is_small_talk",
+        "language.sentences": "without_quotations",
+        "language.values": "is_over",
+        "language.vocabulary": "polarity",
+        "meaning": "Meaning meaning_of understood",
+        "merge.decide": "OPEN decide says settled unsure",
+        "merge.doubt": "ReviewMode doubt_of",
+        "merge.statement": "same_text without_withdrawn",
+        "merge.unread": "stands_alone with_unread",
+        "model.model": "Extraction Model",
+        "model.permission": "concerns permitted permitted_fact permitted_summary permitted_text without_orders",
+        "model.providers": "access_of has_model",
+        "model.summary": "Seen Summary SummaryInput summarize written",
+        "rules.borrowed": "own_words",
+        "rules.extract": "extract_rules",
+        "settings": "ExtractorSettings check_model",
+        "timing": "Debouncer",
+        "types": "Candidate Cleaned Decision Doubt ExtractorError Kept Known ModelError Turn Usage Verdict",
+    }.items()
+    for name in names.split()
 }
+"""The module of each public name."""
 
 
 def __getattr__(name: str) -> Any:

@@ -7,23 +7,22 @@ import zlib
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from operator import mul
 from typing import Final, Literal, TypeAlias
 
 from .categories import traits_of
-from .directions import DIRECTIONS, ENCODER
+from .tables.reader import table
 from .types import Candidate
 
-__all__ = ["SPEAKER", "WORDS", "Meaning", "meaning_of", "understood", "words_of"]
+__all__ = ["SPEAKER", "WORDS", "Kind", "Meaning", "direction_of", "meaning_of", "understood", "words_of"]
 
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 
-_DIRECTIONS: Final = {
-    kind: (step, intercept, array("b", base64.b64decode(packed)))
-    for kind, (step, intercept, packed) in DIRECTIONS.items()
-}
-_DIMENSION: Final = len(_DIRECTIONS["change"][2])
+_TABLE: Final = table("directions")
+_ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
+
 
 WORDS: Final = 4096
 """The places of words behind a vector's own; words that share one are rare enough."""
@@ -56,20 +55,28 @@ class Meaning:
     wish: float
 
 
+@cache
+def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
+    """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
+    entries = dict(_TABLE.texts(kind))
+    return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
+
+
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    if encoder != ENCODER or len(vector) != _DIMENSION:
+    dimension = len(direction_of("change")[2])
+    if encoder != _ENCODER or len(vector) != dimension:
         return None
     words = words_of(text)
 
-    def told(kind: Kind) -> float:
-        step, intercept, direction = _DIRECTIONS[kind]
+    def directed(kind: Kind) -> float:
+        step, intercept, direction = direction_of(kind)
         score = math.fsum(map(mul, vector, direction))
-        if len(direction) > _DIMENSION:
-            score += math.fsum(weight * direction[_DIMENSION + place] for place, weight in words.items())
+        if len(direction) > dimension:
+            score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
         return step * score + intercept
 
-    return Meaning(change=told("change"), statement=told("statement"), wish=told("wish"))
+    return Meaning(change=directed("change"), statement=directed("statement"), wish=directed("wish"))
 
 
 def words_of(text: str) -> Mapping[int, float]:
@@ -87,33 +94,33 @@ def words_of(text: str) -> Mapping[int, float]:
     return dict.fromkeys((zlib.crc32(part.encode()) % WORDS for part in parts), weight)
 
 
-def understood(candidate: Candidate, meaning: Meaning | None, of_said: Meaning | None) -> Candidate | None:
+def understood(candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None) -> Candidate | None:
     """Return a candidate of the rules as what it means; None where it says nothing lasting.
 
-    meaning: of its content, and of_said: of the sentence in which it was told; None where they are unknown, so that
-    what the rules have read stands alone.
+    meaning: of its content, and of_sentence: of the sentence in which it was stated; None where they are unknown: what
+    the rules have read stands alone.
     """
     if meaning is None:
         if candidate.only_as and candidate.quote:  # what a model pointed at waits, unless it worded it rightly
-            return replace(candidate, only_as=frozenset(), doubt="" if candidate.said else "not_said")
+            return replace(candidate, only_as=frozenset(), doubt="" if candidate.sentence else "not_said")
         return _only_as_change(candidate) if candidate.only_as else candidate
     candidate = replace(candidate, telling=meaning.change)
     if candidate.only_as:
-        return _as_meant(candidate, meaning, of_said or meaning)
-    return candidate if candidate.explicit else _confirmed(candidate, meaning, of_said or meaning)
+        return _as_meant(candidate, meaning, of_sentence or meaning)
+    return candidate if candidate.explicit else _confirmed(candidate, meaning, of_sentence or meaning)
 
 
 def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
     """Return what a rule has read as a wish, if its sentence is one, or with all that the sentence tells."""
     if not traits_of(candidate.category).directive and whole.wish >= _WISH:
         return _wish(
-            candidate, candidate.said or candidate.content
+            candidate, candidate.sentence or candidate.content
         )  # "red and green look the same, pick other colours"
     if candidate.category == "fact" and max(meaning.statement, whole.statement) < _NO_STATEMENT:
         return None
     tells_more = whole.statement >= max(_STATEMENT, meaning.statement)
-    if candidate.said and len(candidate.said) <= _LONGEST_WHOLE and tells_more:
-        return replace(candidate, content=candidate.said)
+    if candidate.sentence and len(candidate.sentence) <= _LONGEST_WHOLE and tells_more:
+        return replace(candidate, content=candidate.sentence)
     return candidate
 
 

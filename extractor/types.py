@@ -74,7 +74,7 @@ class Candidate:
     supersedes: ids of memories that it replaces, according to a host. expires: the last day on which it holds.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     doubt: what was found doubtful when it was read.
-    said: the sentence in which it was told, which may tell of a change of which the content does not; "" if unknown.
+    sentence: the one in which it was stated, which may tell of a change of which the content does not; "" if unknown.
     only_as: no rule has read it, and it is kept only as one of these: a "statement" or a "wish", if `understood` finds
     one in it, or a "change" of a known memory, whose category it then has. Empty for what was read.
     telling: how much its vector tells of a change, None where it is unknown.
@@ -92,7 +92,7 @@ class Candidate:
     turn: int = 0
     quote: str = ""
     doubt: Doubt = ""
-    said: str = ""
+    sentence: str = ""
     only_as: frozenset[str] = frozenset()
     telling: float | None = None
 
@@ -127,7 +127,7 @@ class Known:
     """A memory near a candidate. cosine: -1..1, None without an encoder. overlap: word Jaccard, 0..1.
 
     protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
-    told_with: it was told in the candidate's own message, whose statements rarely change each other.
+    same_message: it was stated in the candidate's own message, whose statements rarely change each other.
     """
 
     id: str
@@ -136,7 +136,7 @@ class Known:
     overlap: float
     importance: Importance
     protected: bool = False
-    told_with: bool = False
+    same_message: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

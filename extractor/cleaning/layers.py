@@ -52,14 +52,14 @@ class Traced:
         copied.cuts = list(self.cuts)
         return copied
 
-    def unseen(self, seen: set[tuple[str, str]]) -> list["Traced"]:
+    def unseen(self, known: set[tuple[str, str]]) -> list["Traced"]:
         """Return the parts whose pairs of lines were not seen before, with their context, and note them as seen."""
         parts: list[list[int]] = []
         fresh: set[tuple[str, str]] = set()
         position, before = 0, ""
         for line in self.text.split("\n"):
             end = position + len(line)
-            if (before, line) not in seen:
+            if (before, line) not in known:
                 fresh.add((before, line))
                 begin = self.text.rfind("\n", 0, max(0, position - _AROUND)) + 1
                 if parts and begin <= parts[-1][1]:
@@ -67,7 +67,7 @@ class Traced:
                 else:
                     parts.append([begin, end + _AROUND])
             position, before = end + 1, line if line.strip() else before
-        seen |= fresh
+        known |= fresh
         starts, ends = self.places
         return [Traced(self.text[begin:end], (starts[begin:end], ends[begin:end])) for begin, end in parts]
 
@@ -79,12 +79,12 @@ class Traced:
         self.cuts += [Cut(starts[start], ends[end - 1], instead) for start, end, instead in spans]
         self.text, self._places = self._replaced(spans)
 
-    def decoded(self, pattern: re.Pattern[str], says: Callable[[re.Match[str]], str | None]) -> "Traced | None":
+    def decoded(self, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str | None]) -> "Traced | None":
         """Return the text with each match decoded; None where nothing changes."""
         spans = [
-            (match.start(), match.end(), said)
+            (match.start(), match.end(), text)
             for match in pattern.finditer(self.text)
-            if (said := says(match)) is not None
+            if (text := decode(match)) is not None
         ]
         return Traced(*self._replaced(spans)) if spans else None
 
@@ -216,42 +216,42 @@ def views(text: str) -> Iterator[Traced]:
     yield source.copy()
     if not (_ENCODED.search(text) or _ODD.search(text)):
         return
-    seen = {text}
-    left = max(_WORK, _WORK_OF_A_LONG_TEXT * len(text))
-    for view in chain(_inwards(source, left // 2), _by_kind(source, left // 2)):
-        if view.text not in seen:
-            seen.add(view.text)
+    known = {text}
+    work = max(_WORK, _WORK_OF_A_LONG_TEXT * len(text))
+    for view in chain(_inwards(source, work // 2), _by_kind(source, work // 2)):
+        if view.text not in known:
+            known.add(view.text)
             yield view.copy()
 
 
-def _inwards(view: Traced, left: int) -> Iterator[Traced]:
+def _inwards(view: Traced, work: int) -> Iterator[Traced]:
     """Decode all kinds of encoding together, layer by layer, to the innermost."""
     for _ in range(_DEEPEST):
-        found = view.decoded(_ALL, _of_any)
-        plain = (found or view).decoded(_ODD, _of_odd)
-        if not (found or plain):
+        decoded = view.decoded(_ALL, _of_any)
+        plain = (decoded or view).decoded(_ODD, _of_odd)
+        if not (decoded or plain):
             return
-        yield from (each for each in (found, plain) if each)
-        view = plain or found or view
-        left -= len(view.text)
-        if left < 0:
+        yield from (each for each in (decoded, plain) if each)
+        view = plain or decoded or view
+        work -= len(view.text)
+        if work < 0:
             break
     view.cut([(at.start(), at.end(), "") for at in _ALL.finditer(view.text) if _of_any(at)])
     yield view
 
 
-def _by_kind(source: Traced, left: int) -> Iterator[Traced]:
+def _by_kind(source: Traced, work: int) -> Iterator[Traced]:
     """Decode one kind at a time, in every order, the most decoded view first."""
     waiting, queued = [source], {source.text}
     while waiting:
         view = waiting.pop(min(range(len(waiting)), key=lambda at: len(waiting[at].text)))
-        for pattern, says in _KINDS:
-            found = view.decoded(pattern, says) if left > 0 and len(queued) < _MOST_VIEWS else None
-            if found and found.text not in queued:
-                left -= len(found.text)
-                queued.add(found.text)
-                waiting.append(found)
-                yield found
+        for pattern, decode in _KINDS:
+            decoded = view.decoded(pattern, decode) if work > 0 and len(queued) < _MOST_VIEWS else None
+            if decoded and decoded.text not in queued:
+                work -= len(decoded.text)
+                queued.add(decoded.text)
+                waiting.append(decoded)
+                yield decoded
 
 
 def _of_escape(match: re.Match[str]) -> str | None:
@@ -271,8 +271,8 @@ def _of_escape(match: re.Match[str]) -> str | None:
 
 def _of_entity(match: re.Match[str]) -> str | None:
     innermost = re.sub(r"&(?:amp;|#38;|#[xX]26;)*", "&", match[0])
-    said = html.unescape(innermost if innermost != "&" else match[0])
-    return said if said != match[0] else None
+    text = html.unescape(innermost if innermost != "&" else match[0])
+    return text if text != match[0] else None
 
 
 def _of_percent(match: re.Match[str]) -> str | None:
@@ -295,8 +295,8 @@ def _of_bytes(data: bytes) -> str:
 
 
 def _of_any(match: re.Match[str]) -> str | None:
-    says = {"\\": _of_escape, "&": _of_entity}.get(match[0][0], _of_percent)
-    return says(match)
+    decode = {"\\": _of_escape, "&": _of_entity}.get(match[0][0], _of_percent)
+    return decode(match)
 
 
 def _of_odd(match: re.Match[str]) -> str | None:

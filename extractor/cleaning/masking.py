@@ -1,9 +1,9 @@
 """Masks the secrets in a message by their kind: `[masked: openai key]`.
 
 What looks like a secret (shape, character classes) is scored by the noun near it that names one, and by what stands
-between, within about a sentence. One linear score with one threshold decides: the words are in `secret_words`, the
-weights in `secret_weights`, which `benchmarks/masking.py` fits. What needs no name is found before: prefixes and places
-are rows of `secret_words`, checksums and mnemonics in `secret_shapes`.
+between, within about a sentence. One linear score with one threshold decides: the words are in
+`tables/secrets.txt`, the weights in `tables/secret_weights.txt`, which `benchmarks/masking.py` fits. What needs no name
+is found before: prefixes and places are in the table, and numbers that a check proves in `checksums.py`.
 
 Why not a package: detect-secrets (the maintained in-process one) brings `requests`, works by line through global
 settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither "密码是…" nor card or identity numbers.
@@ -11,45 +11,46 @@ settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither 
 
 import re
 from collections.abc import Generator, Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
-from . import secret_shapes as shapes
-from . import secret_words as said
-from .layers import Traced
-from .secret_shapes import checked
-from .secret_weights import WEIGHTS
-from .secret_words import PLACED, TOKENS
+from extractor.tables.reader import table
 
-__all__ = ["Pair", "mask_secrets", "names", "pairs"]
+from .checksums import checked
+from .layers import Traced
+
+__all__ = ["WEIGHTS", "Pair", "mask_secrets", "names", "pairs"]
+
+_TABLE: Final = table("secrets")
+_PATTERNS: Final = _TABLE.patterns(flags=0)
+_COLUMNS: Final = _TABLE.patterns("columns")
+_WORDS: Final = _TABLE.sets("words")
+_GROUPS: Final = _TABLE.sets("groups")
+_KINDS: Final = dict(_TABLE.texts("kinds"))
+_FEWEST_DIGITS: Final = _TABLE.numbers("fewest digits")
+_SORTS: Final = {shape: sort[0] for sort, shapes in _TABLE.rows("sorts") for shape in shapes}
+"""The sort of a shape: word, han, digits, phrase or none; "mixed" for others."""
+WEIGHTS: Final = table("secret_weights").numbers("weights")
+_TRAILING: Final = ".,;:?)]}>\"'`，。；、\\*_"
+_AFTER, _BEFORE, _MOST = 110, 70, 6
+"""Characters that are searched behind and before a name, and candidates there."""
 
 
 # Passwords in a table: the header names a column, and each row has one in it.
 
-_NAME = re.compile(
-    r"(?i)[\"'*_` \t]*(?:[\w-]{1,20}[ _-])?(?:pass(?:word|wd|code|phrase)?|pwd|pw|secret|pin|(?:api|access"
-    r"|secret)[ _-]?key"
-    r"|\w{0,8}(?:密[码碼钥鑰]|口令))[\"'*_` \t]*"
-)
-_HEAD = re.compile(
-    r"(?im)^(?=[^\n]{0,400}?(?:pass|pwd|pw|secret|pin|key|密|口令))[^\n]{0,400}?(?:[|｜│\t;,]|[ ]{2})[^\n]*$"
-)
-_RULE = re.compile(r"[-=:|+─━┼│ \t]*")
-_PARTS = tuple(re.compile(pattern) for pattern in ("[|｜│]", "\t+", ";", ",", " {2,}"))
-_NO_VALUE = re.compile(
-    r"(?i)[-—–*•.]*|n/?a|none|null|yes|no|true|false|string|text|varchar.*|char\(.*|hidden|required|optional"
-    r"|\[masked.*|无|無"
-    r"|是|否|必填|可选|字符串|str|password|\W*\$\{?\w+\}?|.*\s.*\s.*"
-)
+_PARTS: Final = tuple(re.compile(pattern) for pattern in ("[|｜│]", "\t+", ";", ",", " {2,}"))
 
 
 def in_columns(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the spans of such columns' values, ascending. Linear in the length of the text."""
     position = 0
-    while head := _HEAD.search(text, position):
+    while head := _COLUMNS["head of a table"].search(text, position):
         position = head.end() + 1
         for parting in _PARTS:
             cells = list(_cells(text, head.start(), head.end(), parting))
-            columns = {at for at, (start, end) in enumerate(cells) if _NAME.fullmatch(text, start, end)}
+            columns = {
+                at for at, (start, end) in enumerate(cells) if _COLUMNS["name of a column"].fullmatch(text, start, end)
+            }
             if columns and len(cells) > 1:
                 position = yield from _rows(text, position, parting, len(cells), columns)
                 break
@@ -63,11 +64,11 @@ def _rows(
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
         cells = list(_cells(text, position, end, parting))
-        if not _RULE.fullmatch(text, position, end) or end == position:
+        if not _COLUMNS["rule"].fullmatch(text, position, end) or end == position:
             if len(cells) != width:
                 break
             for start, stop in (cells[at] for at in sorted(columns)):
-                if stop - start > 2 and not _NO_VALUE.fullmatch(text, start, stop):  # noqa: PLR2004 - no sign, no gap
+                if stop - start > 2 and not _COLUMNS["no value"].fullmatch(text, start, stop):  # noqa: PLR2004 - no sign, no gap
                     yield start, stop, "[masked: password]"
         position = end + 1
     return position
@@ -89,21 +90,6 @@ def _cells(text: str, start: int, end: int, parting: re.Pattern[str]) -> Iterato
             yield first, first + len(bare)
 
 
-_AFTER, _BEFORE, _MOST = 110, 70, 6
-"""Characters that are searched behind and before a name, and candidates there."""
-_AT_A_WORD: Final = re.compile(
-    r"(?<![a-z])(?=[a-zпκكร비\u00e0-\u024f])(?:"
-    + "|".join(f"(?P<{group}>{words})" for group, _, words, _ in said.CUES)
-    + ")"
-)
-_ANYWHERE: Final = re.compile(
-    r"(?=[p\u3000-\u9fff]|(?<=的)k)(?:"
-    + "|".join(f"(?P<{group}>{others})" for group, _, _, others in said.CUES if others)
-    + ")"
-)
-_KINDS: Final = {group: kind for group, kind, *_ in said.CUES}
-
-
 class Pair(NamedTuple):
     """A candidate beside a name. features: the names of its weights, each as often as it counts."""
 
@@ -118,27 +104,36 @@ class Pair(NamedTuple):
         return sum(map(WEIGHTS.get, self.features, [0.0] * len(self.features)), WEIGHTS["bias"])
 
 
-def mask_secrets(told: Traced) -> None:
+@cache
+def _forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
+    """Return the forms that need no name: the kind, the words of which a text must contain one, and the pattern."""
+    flags = re.ASCII if section == "issued" else re.IGNORECASE
+    rows = ((*head.split(" / "), source) for head, source in _TABLE.sources(section))
+    return [(f"[masked: {kind}]", needles.split(), re.compile(source, flags)) for kind, needles, source in rows]
+
+
+def mask_secrets(traced: Traced) -> None:
     """Replace every secret by its kind. Linear in the length of the text."""
-    for kind, needle, pattern in TOKENS:
-        if needle in told.text:
-            told.cut([(*match.span(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
-    lower = told.text.lower()
-    for kind, needle, pattern in PLACED:
-        if needle in lower:
-            told.cut([span for match in pattern.finditer(told.text) if (span := _placed(match, kind))])
-    told.cut(list(in_columns(told.text)))
-    for spans in checked(told.text):
-        told.cut(spans)
-    told.cut(_joined([pair for pair in pairs(told.text) if pair.score > 0]))
+    for mask, needles, pattern in _forms("issued"):
+        if needles[0] in traced.text:
+            traced.cut([(*match.span(), mask) for match in pattern.finditer(traced.text)])
+    lower = traced.text.lower()
+    for mask, needles, pattern in _forms("places"):
+        for needle in needles:
+            if needle in lower:
+                traced.cut([span for match in pattern.finditer(traced.text) if (span := _placed(match, mask))])
+    traced.cut(list(in_columns(traced.text)))
+    for spans in checked(traced.text):
+        traced.cut(spans)
+    traced.cut(_joined([pair for pair in pairs(traced.text) if pair.score > 0]))
 
 
-def _placed(match: re.Match[str], kind: str) -> tuple[int, int, str] | None:
+def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
     name = "value" if match["value"] is not None else "other"
     start, end = match.span(name)
     if match[name][0] in "\"'" and match[name][0] == match[name][-1]:
         start, end = start + 1, end - 1
-    return None if match[name].strip("\"'").startswith("[masked") else (start, end, f"[masked: {kind}]")
+    return None if match[name].strip("\"'").startswith("[masked") else (start, end, mask)
 
 
 def _joined(found: list[Pair]) -> list[tuple[int, int, str]]:
@@ -156,17 +151,17 @@ def pairs(text: str) -> Iterator[Pair]:
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
-    masks = [mask.span() for mask in shapes.MASK.finditer(text)]
+    masks = [mask.span() for mask in _PATTERNS["mask"].finditer(text)]
     inside = {at for start, end in masks for at in range(start, end)}
     cues = [
         cue
         for cue in names(lower)
         if cue.start() not in inside
-        and not shapes.PATTERN["compound"].match(lower, cue.end())
-        and (cue.lastgroup != "bare" or shapes.PATTERN["place"].search(lower, max(0, cue.start() - 50), cue.end() + 50))
+        and not _PATTERNS["compound"].match(lower, cue.end())
+        and (cue.lastgroup != "bare" or _PATTERNS["place"].search(lower, max(0, cue.start() - 50), cue.end() + 50))
         and not (
-            cue.lastgroup in shapes.CODES
-            and shapes.PATTERN["other code"].search(lower, max(0, cue.start() - 20), cue.start())
+            cue.lastgroup in _GROUPS["codes"]
+            and _PATTERNS["other code"].search(lower, max(0, cue.start() - 20), cue.start())
         )
     ]
     taken = [cue.span() if cue.lastgroup != "access" else (0, 0) for cue in cues]
@@ -184,12 +179,24 @@ def pairs(text: str) -> Iterator[Pair]:
         yield from _in_front(text, lower, cue, begin, masked)
 
 
+@cache
+def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of names at the beginning of a word, and anywhere."""
+    at_a_word, anywhere = (
+        "|".join(f"(?P<{group}>{source})" for group, source in _TABLE.sources(section))
+        for section in ("names at a word", "names anywhere")
+    )
+    return (
+        re.compile(rf"(?<![a-z])(?=[a-zпκكร비\u00e0-\u024f])(?:{at_a_word})"),
+        re.compile(rf"(?=[p\u3000-\u9fff]|(?<=的)k)(?:{anywhere})"),
+    )
+
+
 def names(lower: str) -> Iterator[re.Match[str]]:
     """Yield the nouns that name a secret, ascending, each place once."""
     end = 0
-    for name in sorted(
-        (*_AT_A_WORD.finditer(lower), *_ANYWHERE.finditer(lower)), key=lambda name: (name.start(), -name.end())
-    ):
+    matches = [match for pattern in _names() for match in pattern.finditer(lower)]
+    for name in sorted(matches, key=lambda match: (match.start(), -match.end())):
         if name.start() >= end:
             end = name.end()
             yield name
@@ -202,23 +209,23 @@ def _behind(
     origin, count, before, before_plain = cue.end(), 0, 0, False
     while origin < len(text) and text[origin] in "\"'”’`*_]})>":
         origin += 1
-    for match in shapes.VALUE.finditer(text, origin, min(len(text), stop + 300)):
-        start, end = shapes.span_of(match)
+    for match in _PATTERNS["value"].finditer(text, origin, min(len(text), stop + 300)):
+        start, end = _span_of(match)
         if start >= stop or count == _MOST:
             break
         value, gap = text[start:end], lower[cue.end() : start]
         if (
             not value
-            or lower[start:end] in said.NO_WORD
-            or shapes.KEY.match(text, end)
+            or lower[start:end] in _WORDS["no value"]
+            or _PATTERNS["key of an object"].match(text, end)
             or any(start < right and left < end for left, right in masked)
         ):
             continue
-        link = "and" if before and shapes.PATTERN["and"].fullmatch(lower, before, start) else _link(gap)
-        shape = shapes.shape_of(match, value)
-        if not shapes.fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
+        link = "and" if before and _PATTERNS["and"].fullmatch(lower, before, start) else _link(gap)
+        shape = _shape_of(match, value)
+        if not _fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
             continue
-        plain = shapes.SORTS.get(shape) in ("word", "han")
+        plain = _SORTS.get(shape) in ("word", "han")
         if shape in ("signs", "ident") and link == "beside" and gap.isascii() and not _free(lower, cue):
             continue
         if plain:
@@ -238,30 +245,30 @@ def _in_front(text: str, lower: str, cue: re.Match[str], begin: int, masked: lis
     """Yield the last candidates before a name: "hunter2 is my password"."""
     begin = max(begin, lower.rfind("\n\n", begin, cue.start()) + 1)
     number = 0
-    for match in reversed([*shapes.VALUE.finditer(text, begin, cue.start())]):
-        start, end = shapes.span_of(match)
+    for match in reversed([*_PATTERNS["value"].finditer(text, begin, cue.start())]):
+        start, end = _span_of(match)
         value, gap = text[start:end], lower[end : cue.start()]
         if not value or number == _MOST // 2 or any(start < right and left < end for left, right in masked):
             continue
-        link = "is my" if shapes.PATTERN["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
-        shape = shapes.shape_of(match, value)
-        sort = shapes.SORTS.get(shape, "mixed")
-        if not shapes.fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
+        link = "is my" if _PATTERNS["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
+        shape = _shape_of(match, value)
+        sort = _SORTS.get(shape, "mixed")
+        if not _fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
             continue
         if (
             link != "is my"
             and gap.strip() not in ("(", "（")
-            and not shapes.PATTERN["verb"].search(lower, max(0, start - 16), start)
+            and not _PATTERNS["verb"].search(lower, max(0, start - 16), start)
         ):
             continue
         if sort in ("word", "han") or shape == "signs":
             whole = (
-                cue.lastgroup in shapes.PLAIN
+                cue.lastgroup in _GROUPS["plain"]
                 and link == "is my"
-                and shapes.PATTERN["my"].search(gap)
-                and shapes.CLAUSE_END.match(lower, cue.end())
+                and _PATTERNS["my"].search(gap)
+                and _PATTERNS["clause end"].match(lower, cue.end())
             )
-            speaks = value.lower() in said.NO_WORD or shapes.STATE.fullmatch(value)
+            speaks = value.lower() in _WORDS["no value"] or _PATTERNS["state"].fullmatch(value)
             if not whole or shape == "han" or speaks or len(value) < 4:  # noqa: PLR2004
                 continue
         features = _features(lower, cue, shape, f"before {link}", gap, start, end)
@@ -269,14 +276,59 @@ def _in_front(text: str, lower: str, cue: re.Match[str], begin: int, masked: lis
         number += 1
 
 
+def _span_of(match: re.Match[str]) -> tuple[int, int]:
+    """Return the span of a candidate without quotes and the end of the sentence."""
+    group = str(match.lastgroup)
+    start, end = match.span(group)
+    if group != "token":
+        return start, end
+    while end > start and match.string[end - 1] in _TRAILING:
+        if match.string[end - 1] == ")" and "(" in match.string[start:end]:
+            break
+        end -= 1
+    return start, end
+
+
+def _shape_of(match: re.Match[str], value: str) -> str:
+    """Return the name of a candidate's shape."""
+    if match.lastgroup in ("spoken", "han"):
+        return str(match.lastgroup)
+    if match.lastgroup == "mix":
+        return "mixed"
+    if match.lastgroup in ("quoted", "single", "element", "aside") and " " in value.strip():
+        return "quoted"
+    shape = next((name for name, pattern in _TABLE.compiled("shapes", flags=0) if pattern.fullmatch(value)), "")
+    return shape or ("signs" if value.isprintable() else "word")
+
+
+def _fits(group: str, shape: str, value: str, link: str) -> bool:
+    """Whether a value of this shape may be what the name stands for."""
+    if group in _FEWEST_DIGITS:
+        return sum(map(str.isdigit, value)) >= _FEWEST_DIGITS[group]
+    if group == "cookie":
+        return len(value) > 7 and not value.isalpha()  # noqa: PLR2004
+    if (
+        (group == "bare" and shape not in ("d4", "d8", "hash", "parts", "groups"))
+        or (group == "access" and shape not in _GROUPS["strong"] and not (shape == "mixed" and len(value) > 7))  # noqa: PLR2004
+        or (group in ("key", "token", "secret") and shape in _GROUPS["few digits"] and link not in ("sign", "attached"))
+        or (shape == "signs" and link == "words")
+        or (group == "phrase" and _SORTS.get(shape) == "digits" and shape != "spoken")
+    ):
+        return False
+    links = {"name": ("sign",), "path": ("sign", "is my"), "ident": ("sign", "copula", "attached", "beside")}.get(
+        shape, ("sign", "copula", "to", "attached", "beside", "and", "is my")
+    )
+    return _SORTS.get(shape) != "none" or (group != "access" and link in links)
+
+
 def _counts(lower: str, shape: str, end: int) -> bool:
     """Whether a number counts what follows: "8 characters", "6位"."""
-    return shapes.SORTS.get(shape) == "digits" and bool(shapes.PATTERN["unit"].match(lower, end))
+    return _SORTS.get(shape) == "digits" and bool(_PATTERNS["unit"].match(lower, end))
 
 
 def _free(lower: str, cue: re.Match[str]) -> bool:
     """Whether any word right behind the name is its value: "--password swordfish", "user bob, password swordfish"."""
-    return bool(shapes.PATTERN["free"].search(lower, max(0, cue.start() - 100), cue.start()))
+    return bool(_PATTERNS["free"].search(lower, max(0, cue.start() - 100), cue.start()))
 
 
 def _kind(cue: re.Match[str]) -> str:
@@ -285,11 +337,11 @@ def _kind(cue: re.Match[str]) -> str:
 
 def _link(gap: str) -> str:
     """Return how a name and the value behind it are joined."""
-    gap = shapes.PATTERN["aside"].sub("", gap)
+    gap = _PATTERNS["aside"].sub("", gap)
     if not gap.strip() and "\t" not in gap:
         return "below" if "\n" in gap else "beside" if gap else "attached"
     for name in ("sign", "copula", "to", "dash", "comma"):
-        if shapes.PATTERN[name].search(gap.rstrip(" \n\"'“‘「『【《`*") if name in ("copula", "to") else gap):
+        if _PATTERNS[name].search(gap.rstrip(" \n\"'“‘「『【《`*") if name in ("copula", "to") else gap):
             return name
     return "words"
 
@@ -298,35 +350,43 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
     """Return the end and the shape of a value of plain words, or no shape if the words only speak of the secret."""
     value, group = lower[start:end], cue.lastgroup
     quoted = text[start - 1 : start] in "\"'“‘「『【《`("
-    ends = shapes.CLAUSE_END.match(lower, end)
+    ends = _PATTERNS["clause end"].match(lower, end)
     if shape == "han":
-        strict = shapes.NO_HAN if cue[0][0] == "密" else shapes.NO_HAN_HERE
+        strict = _PATTERNS["no Chinese value"] if cue[0][0] == "密" else _PATTERNS["no Chinese value here"]
         free = quoted or cue[0].isascii() or group == "answer" or not strict.match(value)
-        fits = link in ("sign", "copula", "dash") and group in shapes.HAN_TOO and text[end : end + 1] not in ("？", "?")
+        fits = (
+            link in ("sign", "copula", "dash")
+            and group in _GROUPS["plain Chinese"]
+            and text[end : end + 1] not in ("？", "?")
+        )
         return end, "han" if fits and ends and free else ""
     free = lower[start - 1] == "=" or _free(lower, cue)
     if (
         text[start - 2 : start] == "</"
         or link == "words"
-        or group in shapes.NO_PLAIN
-        or (link != "sign" and (group not in shapes.PLAIN or group in ("key", "token")))
-        or (link == "to" and not shapes.PATTERN["change"].search(lower, max(0, cue.start() - 40), start))
-        or value in said.NO_WORD
+        or group in _GROUPS["never plain"]
+        or (link != "sign" and (group not in _GROUPS["plain"] or group in ("key", "token")))
+        or (link == "to" and not _PATTERNS["change"].search(lower, max(0, cue.start() - 40), start))
+        or value in _WORDS["no value"]
         or len(value) < 3  # noqa: PLR2004
-        or (shapes.STATE.fullmatch(value) and not quoted)
-        or shapes.PATTERN["code"].match(lower, start)
+        or (_PATTERNS["state"].fullmatch(value) and not quoted)
+        or _PATTERNS["code"].match(lower, start)
     ):
         return end, ""
     if link == "beside" and lower[start - 2 : start].isascii():
         capital = shape in ("capital", "inner") and cue[0].startswith("passw")
-        if not capital and not lower[: cue.start()].endswith(shapes.USING):
-            ends = shapes.STRICT_END.match(lower, end)
+        if not capital and not _PATTERNS["using"].search(lower, max(0, cue.start() - 20), cue.start()):
+            ends = _PATTERNS["strict end"].match(lower, end)
         option = lower[cue.start() - 1 : cue.start()] in "-_"
         return end, shape if (free and (option or ends)) or (capital and ends) else ""
     loose = group in ("phrase", "passphrase", "answer")
-    if (loose or group in ("password", "secret")) and not quoted and (more := shapes.WORDS_TOO.match(lower, end)):
+    if (
+        (loose or group in ("password", "secret"))
+        and not quoted
+        and (more := _PATTERNS["more words"].match(lower, end))
+    ):
         words = more[0].split()
-        speaks = any(word in said.NO_WORD or shapes.STATE.fullmatch(word) for word in words)
+        speaks = any(word in _WORDS["no value"] or _PATTERNS["state"].fullmatch(word) for word in words)
         if (len(words) > 1 or group == "answer") and (loose or not speaks):
             return more.end(), "phrase"
     return end, shape if quoted or free or ends else ""
@@ -334,24 +394,24 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
 
 def _features(lower: str, cue: re.Match[str], shape: str, link: str, gap: str, start: int, end: int) -> list[str]:
     """Return the names of the weights that count for a candidate with this gap to the name."""
-    words, sort = shapes.PATTERN["english"].findall(gap), shapes.SORTS.get(shape, "mixed")
+    words, sort = _PATTERNS["english"].findall(gap), _SORTS.get(shape, "mixed")
     behind, begin, group = lower[end : end + 14], cue.start(), cue.lastgroup
     counts = {
-        "unknown": sum(word not in said.FILLERS for word in words),
-        "han": len(shapes.PATTERN["han"].findall(shapes.PATTERN["filler"].sub("", gap))),
-        "comma": len(shapes.PATTERN["clause"].findall(gap)),
-        "stop": len(shapes.PATTERN["stop"].findall(gap)),
+        "unknown": sum(word not in _WORDS["fillers"] for word in words),
+        "han": len(_PATTERNS["han"].findall(_PATTERNS["filler"].sub("", gap))),
+        "comma": len(_PATTERNS["clause"].findall(gap)),
+        "stop": len(_PATTERNS["stop"].findall(gap)),
         "line": "\n" in gap,
-        "bad": len(shapes.PATTERN["bad"].findall(gap)),
-        "bad next": bool(shapes.PATTERN["bad"].match(behind.lstrip())),
-        "unit": bool(shapes.PATTERN["unit"].match(behind)),
-        "owner": bool(shapes.PATTERN["owner"].search(lower, max(0, start - 30), start)),
-        f"at {sort}": bool(shapes.PATTERN["at"].search(lower, max(0, start - 10), start)),
-        "verb": bool(shapes.PATTERN["verb"].search(lower, max(0, start - 16), start)),
-        "code": shape != "doc" and bool(shapes.PATTERN["code"].match(lower, start)),
-        "owner of the name": bool(shapes.PATTERN["owner"].search(lower, max(0, begin - 20), begin)),
-        "question": bool(shapes.PATTERN["question"].search(lower, max(0, begin - 40), begin)),
-        "ends": bool(shapes.CLAUSE_END.match(lower, end)),
+        "bad": len(_PATTERNS["bad"].findall(gap)),
+        "bad next": bool(_PATTERNS["bad"].match(behind.lstrip())),
+        "unit": bool(_PATTERNS["unit"].match(behind)),
+        "owner": bool(_PATTERNS["owner"].search(lower, max(0, start - 30), start)),
+        f"at {sort}": bool(_PATTERNS["at"].search(lower, max(0, start - 10), start)),
+        "verb": bool(_PATTERNS["verb"].search(lower, max(0, start - 16), start)),
+        "code": shape != "doc" and bool(_PATTERNS["code"].match(lower, start)),
+        "owner of the name": bool(_PATTERNS["owner"].search(lower, max(0, begin - 20), begin)),
+        "question": bool(_PATTERNS["question"].search(lower, max(0, begin - 40), begin)),
+        "ends": bool(_PATTERNS["clause end"].match(lower, end)),
     }
     known = [f"{group} {shape}", f"{sort} {link}", f"shape {shape}", f"link {link}", f"group {group}"]
     return known + [name for name, count in counts.items() for _ in range(min(int(count), 5))]

@@ -6,54 +6,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from extractor.categories import traits_of
-from extractor.language.kind import has_han, is_chinese, is_greeting, is_small_talk, length_in_letters
+from extractor.language.kind import is_chinese, is_greeting, is_small_talk, length_in_letters
 from extractor.language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
-from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.extract import extract_rules
+from extractor.rules.language import language_of
 from extractor.settings import ExtractorSettings
+from extractor.tables.reader import table
 from extractor.types import Reason, Turn, Verdict
 
-from .features import Gate, chinese_features, latin_features, reply_features
-from .weights import CHINESE, LATIN, REPLY
+from .features import CHINESE, LATIN, REPLY, Gate, chinese_features, latin_features, reply_features
 
 __all__ = ["judge", "statements", "telling"]
 
+_PATTERNS = table("gate").patterns()
 KEPT, JUST_NOT = 0.5, 0.49  # scores
 LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a request for help next to a log, of an order
 
-_PRIORITY = re.compile(
-    r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏"
-    r"|我叫|我是|我住|生日"
-    r"|\b(?:remember|don't forget|note that|keep in mind|prefer|favou?rite|always|never|from now on|don't use"
-    r"|decided|let's (?:go with|use)|we'll use|my name|call me|allergic|birthday)\b",
-    re.IGNORECASE,
-)
-_ORDER = re.compile(
-    r"[^\w]*(?:(?:please|pls|can you|could you|now|ok(?:ay)?|just|then|so)[ ,]+){0,3}(?:restart|reboot|re-?run"
-    r"|run|execute|stop|kill|start|deploy|redeploy|build|rebuild|compile|install|reinstall|uninstall|open"
-    r"|close|delete|remove|clear|clean up|check|show|print|list|ping|pull|push|commit|merge|revert|roll ?back"
-    r"|refresh|reload|retry|try again|continue|go on|undo|format|translate|summari[sz]e|rewrite|shorten|expand"
-    r"|search|google|look up|turn (?:on|off)|set an? (?:alarm|timer)|play|send|email|call|order|download"
-    r"|upload|copy|move|rename|tell me a joke)\b[^.!?\n]{0,70}[.!]*\s*"
-    r"|[^\w]*(?:请|麻烦|帮我?|给我|你|先|再|现在|马上|立刻|赶紧|快|把|将|那|好的?|[ ,，])*(?:重启|重新启动"
-    r"|重跑|运行|跑一下|跑下|执行|停止|停掉|启动|杀掉|部署一下|部署到|重新部署|构建|编译|安装|卸载|打开|关闭"
-    r"|关掉|删除|删掉|清空|清理|检查|查看|看一下|看看|显示|打印|列出|拉取|推送|提交|合并|回滚|刷新|重试|再试"
-    r"|继续|撤销|格式化|翻译|总结|概括|改写|润色|缩短|扩写|搜索|查一下|查查|定个?闹钟|设个?闹钟|播放|放一首"
-    r"|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
-    re.IGNORECASE,
-)
 _END_MARKS = re.compile(r"[.!…。！]*")
-_PERSONAL = re.compile(
-    r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE
-)
-_TROUBLE = re.compile(
-    r"traceback|stack ?trace|\b\w*(?:exception|error)\b|\berrno\b|segfault|core dumped|exit code|null ?pointer"
-    r"|undefined|\bdebug|\bbugs?\b|\b(?:404|500|502|503)\b"
-    r"|(?:code|script|function|test|build|compile|app|server|api|query|request)\w* (?:\w+ )?(?:doesn't"
-    r"|does not|won't|isn't|is not|keeps? (?:crash|fail))|not working|报错|异常|崩溃|出错|调试|排查|bug|卡死"
-    r"|闪退|跑不起来|编译不过|连不上|启动不了|堆栈",
-    re.IGNORECASE,
-)
 
 
 def judge(  # noqa: PLR0911 - a return a reason
@@ -64,26 +33,28 @@ def judge(  # noqa: PLR0911 - a return a reason
     before: the reply before the first turn. `min_conversation_length` counts the messages and replies of the whole
     batch, a Han character as three, and a priority keyword waives it.
     """
-    said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
-    if not said:
+    exchanges = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
+    if not exchanges:
         return Verdict(keep=False, reason="empty", score=0.0)
-    found = [candidate for turn in said for candidate in extract_rules(turn)]
-    heard = [before, *(turn.reply for turn in said)]
-    score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(said, heard, strict=False)))
-    if any(candidate.explicit or traits_of(candidate.category).standing for candidate in found):
+    candidates = [candidate for turn in exchanges for candidate in extract_rules(turn)]
+    replies = [before, *(turn.reply for turn in exchanges)]
+    score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(exchanges, replies, strict=False)))
+    if any(candidate.explicit or traits_of(candidate.category).standing for candidate in candidates):
         return Verdict(keep=True, reason="priority_keyword", score=max(KEPT, score))
-    if found:
-        decided = any(candidate.category == "decision" for candidate in found)
+    if candidates:
+        decided = any(candidate.category == "decision" for candidate in candidates)
         return Verdict(keep=True, reason="decision" if decided else "informative", score=max(KEPT, score))
-    plain = [_plain_reason(turn.user) for turn in said]
+    plain = [_plain_reason(turn.user) for turn in exchanges]
     if all(plain):
         return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
-    length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in said)
-    if length < settings.min_conversation_length and not any(_PRIORITY.search(turn.user) for turn in said):
+    length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in exchanges)
+    if length < settings.min_conversation_length and not any(
+        _PATTERNS["priority"].search(turn.user) for turn in exchanges
+    ):
         return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
     if score >= KEPT:
         return Verdict(keep=True, reason="informative", score=score)
-    only_asks = any(turn.user.strip() for turn in said) and all(_asks_only(turn.user) for turn in said)
+    only_asks = any(turn.user.strip() for turn in exchanges) and all(_asks_only(turn.user) for turn in exchanges)
     return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
 
 
@@ -100,14 +71,14 @@ def telling(text: str) -> float:
 
 def statements(text: str) -> list[str]:
     """Return the sentences of a user's text that state something: no questions, greetings and small talk."""
-    found, position = [], 0
+    texts, position = [], 0
     for sentence in sentences(text):
         start = text.find(sentence.text, position)
         position = max(position, start + len(sentence.text))
         if not (_asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
             end = _END_MARKS.match(text, position)
-            found.append(sentence.text + (end[0] if end and start >= 0 else ""))
-    return found
+            texts.append(sentence.text + (end[0] if end and start >= 0 else ""))
+    return texts
 
 
 def _margin(turn: Turn, before: str) -> float:
@@ -139,13 +110,12 @@ def _chinese_margin(text: str) -> float:
 
 
 def _asks_only(text: str) -> bool:
-    said = sentences(text)
-    return bool(said) and all(map(_asks, said))
+    parts = sentences(text)
+    return bool(parts) and all(map(_asks, parts))
 
 
 def _asks(sentence: Sentence) -> bool:
-    asks = patterns_zh.QUESTION.search if has_han(sentence.plain) else patterns_en.QUESTION.match
-    return sentence.question or bool(asks(sentence.plain))
+    return sentence.question or language_of(sentence.plain).asks(sentence.plain)
 
 
 _ORDER_OF_REASONS: tuple[Reason, ...] = (
@@ -169,10 +139,10 @@ def _plain_reason(user: str) -> Reason | None:  # noqa: PLR0911 - a return a rea
     lines = [line for line in without_code_blocks(user).split("\n") if line.strip()]
     prose = [line for line in lines if not is_machine_line(line)]
     if not prose:
-        return "debugging" if _TROUBLE.search(user) else "code_or_tool_output"
+        return "debugging" if _PATTERNS["trouble"].search(user) else "code_or_tool_output"
     rest = "\n".join(prose)
-    if _TROUBLE.search(user) and (len(prose) < len(lines) or len(rest) <= LONGEST_CRY or _asks_only(rest)):
+    if _PATTERNS["trouble"].search(user) and (len(prose) < len(lines) or len(rest) <= LONGEST_CRY or _asks_only(rest)):
         return "debugging"
-    if len(rest) <= LONGEST_ORDER and _ORDER.fullmatch(rest) and not _PERSONAL.search(rest):
+    if len(rest) <= LONGEST_ORDER and _PATTERNS["order"].fullmatch(rest) and not _PATTERNS["personal"].search(rest):
         return "one_off_order"
     return None

@@ -5,86 +5,60 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from typing import Final
 
+from extractor.tables.reader import table
+
 __all__ = ["Span", "dates_of", "is_over", "numbers_of", "numbers_stated", "relative_dates_of", "without_dates"]
+
+_TABLE: Final = table("values")
+_PATTERNS: Final = _TABLE.patterns()
+_ENGLISH: Final = {word: int(number) for (number,), words in _TABLE.rows("numbers") for word in words}
+_COUNTS: Final = {word: int(number) for (number,), words in _TABLE.rows("counts") for word in words}
+_SCALES: Final = {name: int(number) for name, number in _TABLE.numbers("scales").items()}
+_WHICH: Final = {"": 0, **{name: int(number) for name, number in _TABLE.numbers("which").items()}}
 
 
 # Reads the numbers in a text by their value: "12,000", "12k", "twelve thousand", 一万二千 and "1.2万" are the same.
 
-_ENGLISH: Final = {
-    word: value
-    for value, words in enumerate(
-        (
-            "zero midnight|one once single first|two twice couple both pair second|three third|four fourth|five fifth"
-            "|six sixth|seven seventh|eight eighth|nine ninth|ten tenth|eleven|twelve dozen noon|thirteen|fourteen"
-            "|fifteen|sixteen|seventeen|eighteen|nineteen|twenty"
-        ).split("|")
-    )
-    for word in words.split()
-} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_CARDINALS: Final = "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty".split()
-_SCALES: Final = {
-    "hundred": 100, "thousand": 1_000, "k": 1_000, "million": 1_000_000, "m": 1_000_000, "billion": 1_000_000_000,
-    "百": 100, "千": 1_000, "万": 10_000, "w": 10_000, "百万": 1_000_000, "千万": 10_000_000, "亿": 100_000_000,
-}  # fmt: skip
-_HAN: Final = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {
-    "两": 2,
-    "〇": 0,
-    "俩": 2,
-    "仨": 3,
-}
+_HAN: Final = (
+    {numeral: value for value, numeral in enumerate("零一二三四五六七八九")}
+    | dict.fromkeys("两俩", 2)
+    | {"〇": 0, "仨": 3}
+)
 
-_SCALE: Final = r"(?:\s?(?P<scale>hundred|thousand|million|billion|百万|千万|[百千万亿]|[kmw](?![a-z])))?"
-_DIGITS: Final = re.compile(
-    r"(?<![a-z0-9])(?<!\d\.)(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)" + _SCALE,
-    re.IGNORECASE,
-)
-_ENGLISH_WORD: Final = re.compile(
-    rf"\b(?P<number>{'|'.join(_ENGLISH)})(?:[\s-](?P<unit>one|two|three|four|five|six|seven|eight|nine))?\b{_SCALE}",
-    re.IGNORECASE,
-)
-_STATED_WORD: Final = re.compile(rf"(?<!-)\b(?:{'|'.join(_CARDINALS)})\b(?!-)", re.IGNORECASE)
-_HAN_NUMBER: Final = re.compile(r"[零〇一二两三四五六七八九十百千万亿俩仨]+")
-_HAN_STATED: Final = re.compile(
-    r"[二两三四五六七八九十百千万〇零一]+(?=[个只条名岁年月天号点次块元层楼杯瓶斤人位台辆匹头口])"
-)
-_AFTER_NOON: Final = re.compile(r"(?<!\d)(\d{1,2})(?::\d\d)?\s?p\.?m\b", re.IGNORECASE)
-_LATE: Final = re.compile(r"(?:下午|晚上|傍晚)\s*(\d{1,2}|[一二两三四五六七八九十]{1,3})\s*[点:：]")
-# "1." or "2)" before an item of a list is no number.
-_ITEM: Final = re.compile(r"(?:^|(?<=[\s:：;；,，。]))[(（]?\d{1,2}(?:[.)）](?=\s)|、)", re.MULTILINE)
-_FULL_HOUR: Final = re.compile(r"(?<=\d)[:：]00\b")
 _HALF_A_DAY: Final = 12
 
 
 def numbers_of(text: str) -> frozenset[float]:
     """Return every number that a text may be said to tell: also words such as "twice" and 俩, and hours after noon."""
-    found = set(_in_digits(text))
-    found |= {hour + _HALF_A_DAY for hour in map(float, _AFTER_NOON.findall(text)) if hour < _HALF_A_DAY}
-    for match in _ENGLISH_WORD.finditer(text):
+    numbers = set(_in_digits(text))
+    numbers |= {hour + _HALF_A_DAY for hour in map(float, _PATTERNS["after noon"].findall(text)) if hour < _HALF_A_DAY}
+    for match in _PATTERNS["number word"].finditer(text):
         value = _ENGLISH[match["number"].lower()]
-        found |= {float(value), _scaled(value + (_ENGLISH[match["unit"].lower()] if match["unit"] else 0), match)}
-    for match in _HAN_NUMBER.finditer(text):
-        found |= {_of_han(match[0]), *(float(_HAN[numeral]) for numeral in match[0] if numeral in _HAN)}
-    for match in _LATE.finditer(text):
+        numbers |= {float(value), _scaled(value + (_ENGLISH[match["unit"].lower()] if match["unit"] else 0), match)}
+    for match in _PATTERNS["Chinese number"].finditer(text):
+        numbers |= {_of_han(match[0]), *(float(_HAN[numeral]) for numeral in match[0] if numeral in _HAN)}
+    for match in _PATTERNS["late"].finditer(text):
         hour = float(match[1]) if match[1].isdecimal() else _of_han(match[1])
-        found.add(hour + _HALF_A_DAY)
+        numbers.add(hour + _HALF_A_DAY)
     if re.search(r"\bhalf\b|半", text, re.IGNORECASE):
-        found |= {0.5, 30.0}
-    return frozenset(found)
+        numbers |= {0.5, 30.0}
+    return frozenset(numbers)
 
 
 def numbers_stated(text: str) -> frozenset[float]:
     """Return the numbers that a statement tells: in digits, as words from two on, and Chinese numerals that count."""
-    found = set(_in_digits(_ITEM.sub(" ", text)))
-    found |= {float(_ENGLISH[match[0].lower()]) for match in _STATED_WORD.finditer(text)}
-    found |= {_of_han(match[0]) for match in _HAN_STATED.finditer(text)} - {1.0}
-    return frozenset(found)
+    numbers = set(_in_digits(_PATTERNS["item"].sub(" ", text)))
+    numbers |= {float(_ENGLISH[match[0].lower()]) for match in _PATTERNS["stated number word"].finditer(text)}
+    numbers |= {_of_han(match[0]) for match in _PATTERNS["stated Chinese number"].finditer(text)} - {1.0}
+    return frozenset(numbers)
 
 
 def _in_digits(text: str) -> set[float]:
-    hours = _FULL_HOUR.sub("", text)
-    return {_scaled(float(match["number"].replace(",", "")), match) for match in _DIGITS.finditer(hours)}
+    hours = _PATTERNS["full hour"].sub("", text)
+    return {_scaled(float(match["number"].replace(",", "")), match) for match in _PATTERNS["digits"].finditer(hours)}
 
 
 def _scaled(value: float, match: re.Match[str]) -> float:
@@ -113,32 +87,6 @@ def _of_han(text: str) -> float:
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_HAN_DIGITS: Final = {numeral: value for value, numeral in enumerate("零一二三四五六七八九十")} | {"两": 2, "〇": 0}
-_COUNTS: Final = {
-    word: value for value, word in enumerate("_ one two three four five six seven eight nine ten eleven twelve".split())
-} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "几": 3, "a few": 3}
-
-_MONTH: Final = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
-_YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\d)"
-_NUMERAL: Final = r"(?:\d{1,2}|[零一二三四五六七八九十]{1,3})"
-_WRITTEN: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<![\d.]){_YEAR}(?P<sign>[-/.])(?P<month>\d{{1,2}})(?P=sign)(?P<day>\d{{1,2}})(?!\d)",
-        rf"(?:(?<!\d){_YEAR}\s*年\s*)?(?<!\d)(?P<month>{_NUMERAL})\s*月(?:份|\s*(?P<day>{_NUMERAL})\s*[日号])?",
-        rf"(?<!\d){_YEAR}\s*年",
-        rf"\b{_MONTH}\s+{_DAY}(?!\s*:)(?:\s*,?\s+{_YEAR})?",
-        rf"(?<![\d.:]){_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?",
-        rf"\b{_MONTH}(?:\s*,|\s+of)?\s+{_YEAR}",
-        rf"\b(?:in|by|since|until|till|from|last|next|this|of|early|late|mid)[\s-]+{_MONTH}",
-        rf"\b(?!mar(?:ch)?\b|may\b){_MONTH}",  # "march" and "may" are verbs too
-        rf"(?<![\d.,-]){_YEAR}(?![-/.,]?\d)",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -167,18 +115,12 @@ def dates_of(text: str, day: date) -> list[frozenset[Span]]:
     return [spans for _, spans in _written(text, day)]
 
 
-_YEAR_BEFORE: Final = re.compile(r"\b(next|last)[\s-]+\Z", re.IGNORECASE)
-_YEARLY: Final = re.compile(
-    r"\b(?:birthdays?|born|anniversary|every|each|always|usually)\b|生日|出生|纪念日|每", re.IGNORECASE
-)
-
-
-def is_over(text: str, said: date, today: date) -> bool:
+def is_over(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
-    if _YEARLY.search(text):
+    if _PATTERNS["yearly"].search(text):
         return False
-    spans = [*relative_dates_of(text, said), *(span for each in dates_of(text, said) for span in each)]
-    return any(span.first >= said and span.last < today for span in spans)
+    spans = [*relative_dates_of(text, stated), *(span for each in dates_of(text, stated) for span in each)]
+    return any(span.first >= stated and span.last < today for span in spans)
 
 
 def without_dates(text: str, day: date) -> str:
@@ -191,26 +133,26 @@ def without_dates(text: str, day: date) -> str:
 def relative_dates_of(text: str, day: date) -> frozenset[Span]:
     """Return the spans that the relative dates in a text of a day may mean: "tomorrow", "in two weeks", 下周五."""
     return frozenset(
-        span for pattern, read in _RELATIVE for match in pattern.finditer(text) for span in _safely(read, match, day)
+        span for pattern, read in _relative() for match in pattern.finditer(text) for span in _safely(read, match, day)
     )
 
 
 def _written(text: str, day: date) -> list[tuple[tuple[int, int], frozenset[Span]]]:
-    found: list[tuple[tuple[int, int], frozenset[Span]]] = []
-    for pattern in _WRITTEN:
+    dates: list[tuple[tuple[int, int], frozenset[Span]]] = []
+    for _, pattern in _TABLE.compiled("written"):
         for match in pattern.finditer(text):
             start, end = match.span()
             spans = frozenset(_spans(match, day))
-            if spans and all(end <= taken[0] or taken[1] <= start for taken, _ in found):
-                found.append(((start, end), spans))
-    return sorted(found, key=lambda each: each[0])
+            if spans and all(end <= taken[0] or taken[1] <= start for taken, _ in dates):
+                dates.append(((start, end), spans))
+    return sorted(dates, key=lambda each: each[0])
 
 
 def _spans(match: re.Match[str], day: date) -> Iterator[Span]:
     parts = match.groupdict()
     years = [int(parts["year"])] if parts.get("year") else [day.year - 1, day.year, day.year + 1]
     named = match.start("month") if parts.get("month") else match.start()
-    which = _YEAR_BEFORE.search(match.string, 0, named)
+    which = _PATTERNS["year before"].search(match.string, 0, named)
     if which and not parts.get("year"):  # "next September" is no September that has begun
         month = _month(parts["month"]) if parts.get("month") else day.month
         first = day.year + (month <= day.month)
@@ -241,9 +183,11 @@ def _number(text: str) -> int:
     if text in _COUNTS:
         return _COUNTS[text]
     tens, ten, units = text.rpartition("十")
+    if set(text) - {"十", *_HAN} or max(len(tens), len(units)) > 1:
+        raise ValueError("no number below a hundred")  # "二三月": February or March
     if ten:
-        return 10 * (_HAN_DIGITS[tens] if tens else 1) + (_HAN_DIGITS[units] if units else 0)
-    return _HAN_DIGITS[text]
+        return 10 * (_HAN[tens] if tens else 1) + (_HAN[units] if units else 0)
+    return _HAN[text]
 
 
 Read = Callable[[re.Match[str], date], list[Span]]
@@ -271,13 +215,6 @@ def _days_on(count: int) -> Read:
         return [Span(the_day, the_day)]
 
     return read
-
-
-_WHICH: Final = {
-    "last": -1, "past": -1, "previous": -1, "上": -1, "去": -1, "前": -2, "上上": -2,
-    "": 0, "the": 0, "this": 0, "coming": 0, "这": 0, "本": 0, "今": 0,
-    "next": 1, "following": 1, "下": 1, "明": 1, "后": 2, "下下": 2,
-}  # fmt: skip
 
 
 def _which(match: re.Match[str]) -> str:
@@ -359,41 +296,18 @@ def _feast(month: int, first: int, last: int) -> Read:
     return read
 
 
-_HAN_WHICH: Final = r"(?P<which>上上|下下|[上下这]一?个?|本)"
-_HAN_COUNT: Final = r"(?P<count>\d{1,3}|[一二两三四五六七八九十几]{1,3})\s*(?P<unit>天|周|个?星期|个?礼拜|个?月|年)"
-_WEEKDAY: Final = "mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun"
-_COUNT: Final = r"(?P<count>\d{1,3}|an?|a couple of|couple of|a few|" + "|".join(list(_COUNTS)[1:13]) + ")"
-_RELATIVE: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), read)
-    for pattern, read in (
-        (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天晚早日]|今儿", _days_on(0)),
-        (r"\btomorrow\b|明[天晚早日]|明儿", _days_on(1)),
-        (r"\bday after tomorrow\b|(?<!大)后天", _days_on(2)),
-        (r"大后天", _days_on(3)),
-        (r"\b(?:yesterday|last night)\b|昨[天晚日]", _days_on(-1)),
-        (r"\bday before yesterday\b|(?<!大)前天", _days_on(-2)),
-        (rf"\b(?:(?P<which>last|past|this|coming|next)\s+)?(?P<name>{_WEEKDAY})(?:day)?s?\b", _week_day),
-        (rf"{_HAN_WHICH}?(?:周|星期|礼拜)(?P<name>[一二三四五六日天])", _week_day),
-        (r"\b(?P<which>last|past|previous|this|coming|next|following)\s+(?P<unit>weekend|week|month|year)\b", _stretch),
-        (rf"{_HAN_WHICH}(?P<unit>周末|周|星期|礼拜|月)(?![一二三四五六日天])", _stretch),
-        (r"\b(?P<which>the) (?P<unit>weekend)\b", _stretch),
-        (r"(?<![上下这本个])(?P<which>)(?P<unit>周末)", _stretch),
-        (r"(?P<which>[今明后去前])(?P<unit>年)", _stretch),
-        (rf"\b(?:in|within|after)\s+{_COUNT}\s+(?P<unit>day|week|month|year)s?\b", _away),
-        (rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?:from (?:now|today)|later)\b", _away),
-        (rf"\b{_COUNT}\s+(?P<unit>day|week|month|year)s?\s+(?P<back>ago|earlier|before)\b", _away),
-        (rf"{_HAN_COUNT}(?:以?后|之后)", _away),
-        (rf"{_HAN_COUNT}(?P<back>以?前|之前)", _away),
-        (r"(?<![\d./-])(?P<one>\d{1,2})[/.-](?P<two>\d{1,2})(?:[/.-](?P<year>\d{4}|\d\d))?(?![\d/.-]*\d)", _in_figures),
-        (r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of [A-Za-z])", _day_of_month),
-        (rf"{_HAN_WHICH}月(?P<day>{_NUMERAL})[日号]", _day_of_month),
-        (rf"(?<![月\d零一二三四五六七八九十])(?P<day>{_NUMERAL})[日号](?![线楼房院])", _day_of_month),
-        (r"\bchristmas\b|圣诞", _feast(12, 24, 26)),
-        (r"\bnew year(?:'s)?(?: day)?\b|元旦", _feast(1, 1, 1)),
-        (r"\bnew year's eve\b|跨年", _feast(12, 31, 31)),
-        (r"\bhalloween\b|万圣", _feast(10, 31, 31)),
-        (r"\bvalentine'?s\b|情人节", _feast(2, 14, 14)),
-        (r"国庆|十一(?:长假|假期)", _feast(10, 1, 7)),
-        (r"劳动节|五一", _feast(5, 1, 5)),
-    )
-)
+@cache
+def _relative() -> list[tuple[re.Pattern[str], Read]]:
+    """Return how relative dates are written, and what reads them."""
+    readers: dict[str, Read] = {
+        "week day": _week_day,
+        "stretch": _stretch,
+        "away": _away,
+        "figures": _in_figures,
+        "day of month": _day_of_month,
+    }
+    made: dict[str, Callable[..., Read]] = {"day": _days_on, "feast": _feast}
+    return [
+        (pattern, readers.get(head) or made[head.split()[0]](*map(int, head.split()[1:])))
+        for head, pattern in _TABLE.compiled("relative")
+    ]

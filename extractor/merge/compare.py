@@ -13,31 +13,32 @@ from typing import Final, Literal
 
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import polarity, statement_words
+from extractor.tables.reader import table
 
 from .attributes import ONE_AT_A_TIME, ROLES
 from .statement import Statement, clauses, exclude_each_other, read
 
 __all__ = ["compared", "length_of", "swapped", "tells_of_change", "terms", "turned"]
 
+_TABLE: Final = table("merging")
+_PATTERNS: Final = _TABLE.patterns()
+_EXACT: Final = _TABLE.patterns("exact", flags=0)
+_WORDS: Final = _TABLE.sets("words")
+_WEIGHTS: Final = _TABLE.numbers("weights")
+
 
 # Compares statements of the same words in another order: "coffee over tea", "tea over coffee"; who owes whom.
 
-_RATHER = re.compile(
-    r"\b(?:over|than|instead of|rather than|not)\b|而不是|不是|不用|不要|胜过|胜于",
-    re.IGNORECASE,
-)
-_PREFERRED = re.compile(_RATHER.pattern + r"|\bto\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-_LISTED = re.compile(r"[\s,、]*(?:and|or|&|和|与|跟|或)?\s*", re.IGNORECASE)
 
 
 def turned(new: str, old: str) -> bool:
     """Return whether a preference was reversed."""
-    met, met_old = _rather(new), _rather(old)
-    if not met or not met_old:
+    rather, old_rather = _rather(new), _rather(old)
+    if not rather or not old_rather:
         return False
-    first, second = statement_words(new[: met.start()]), statement_words(new[met.end() :])
-    old_first, old_second = statement_words(old[: met_old.start()]), statement_words(old[met_old.end() :])
+    first, second = statement_words(new[: rather.start()]), statement_words(new[rather.end() :])
+    old_first, old_second = statement_words(old[: old_rather.start()]), statement_words(old[old_rather.end() :])
     risen, fallen = first - old_first, second - old_second
     return bool(risen and fallen) and risen == old_second - second and fallen == old_first - first
 
@@ -47,41 +48,16 @@ def swapped(new: str, old: str) -> bool:
     places = {name[0]: name.start() for name in _NAME.finditer(old)}
     shared = [name for name in _NAME.finditer(new) if name[0] in places]
     return any(
-        places[one[0]] > places[other[0]] and not _LISTED.fullmatch(new, one.end(), other.start())
+        places[one[0]] > places[other[0]] and not _PATTERNS["listed"].fullmatch(new, one.end(), other.start())
         for one, other in pairwise(shared)
     )
 
 
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def _rather(text: str) -> re.Match[str] | None:
-    return (_PREFERRED if "prefer" in text.lower() else _RATHER).search(text)
+    return (_PATTERNS["preferred"] if "prefer" in text.lower() else _PATTERNS["rather"]).search(text)
 
 
-# The log-odds that a statement changes an older one, by what both say: fitted on pairs of both languages, and rounded.
-_WEIGHTS: Final = {
-    "always": -1.15,
-    "telling": 2.3,
-    "marked": 1.75,
-    "near": 1.25,
-    "far": -1.15,
-    "exclusive": 0.65,
-    "unrelated": -0.45,
-    "back": 0.55,
-    "change": 0.75,
-    "given_up": 1.2,
-    "named": 0.3,
-    "denied": 0.8,
-    "other_value": 0.85,
-    "first_quantity": -0.8,
-    "other_thing": -1.2,
-    "other_person": -4.4,
-    "both_speak": -0.9,
-    "old_happened": -0.9,
-    "old_length": -0.155,
-    "muse": -1.0,
-    "add": -0.6,
-    "today": -1.1,
-}
 _OF_CHANGE: Final = frozenset({"back", "change", "begin"})
 _STRONG: Final = frozenset({"back", "change"})
 _TELLING: Final = {True: 0.3, False: -0.6}
@@ -93,18 +69,10 @@ _PERHAPS, _FIRM, _SURELY = -0.3, -0.3, 2.2
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.82
-_WORDS, _A_NUMBER, _A_NAME, _A_RELATION = 0.2, 0.15, 0.1, 0.04
+_SHARED_WORDS, _A_NUMBER, _A_NAME, _A_RELATION = 0.2, 0.15, 0.1, 0.04
 _NOT_THE_SAME: Final = -0.1
 _MOST_NUMBERS: Final = 2
 
-_COUNTED = re.compile(r"[每周月年天点个一二三四五六七八九十\d]|(?:week|month|year|day|every|each)$")
-_TODAY = re.compile(
-    r"\b(?:today|tonight|yesterday|last night|this (?:morning|afternoon|evening))\b"
-    r"|今[天晚早]|昨[天晚]|明天|下午|刚才|(?<!每天)[早晚]上(?!每)",
-    re.IGNORECASE,
-)
-_OF_TIME = frozenset({"day", "date", "hour", "share"})
-_OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
 _CODE = re.compile(r"[a-z][-_.]?\d")  # "b53": no number that may be written otherwise
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w'.-])*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -130,16 +98,17 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
     cosine: of both, and telling: how much the new one's vector tells of a change (`meaning.py`), None if they are
     unknown: then only the words tell.
     """
-    told, before = _without_reason(read(new), read(old)), read(old)
-    longest = _LONGEST if told.marks & _STRONG else _LONGEST_OLD
-    if length_of(new) > _LONGEST or length_of(old) > longest or told.asks or _only_muses(told):
+    older = read(old)
+    newer = _without_reason(read(new), older)
+    longest = _LONGEST if newer.marks & _STRONG else _LONGEST_OLD
+    if length_of(new) > _LONGEST or length_of(old) > longest or newer.asks or _only_muses(newer):
         return Comparison()
-    found = terms(told, before, cosine, telling)
-    odds = sum(_WEIGHTS[name] * value for name, value in found.items())
+    weighed = terms(newer, older, cosine, telling)
+    odds = sum(_WEIGHTS[name] * value for name, value in weighed.items())
     if odds >= _PERHAPS:
-        firm = odds >= _FIRM and (found["exclusive"] > 0 or found["named"] > 0 or (cosine or 0.0) >= _RELATED)
+        firm = odds >= _FIRM and (weighed["exclusive"] > 0 or weighed["named"] > 0 or (cosine or 0.0) >= _RELATED)
         return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
-    return Comparison("same" if _repeats(told, before, cosine) else "", odds)
+    return Comparison("same" if _repeats(newer, older, cosine) else "", odds)
 
 
 def _without_reason(new: Statement, old: Statement) -> Statement:
@@ -196,7 +165,7 @@ def terms(new: Statement, old: Statement, cosine: float | None, telling: float |
         "old_length": length_of(old.text),
         "muse": float("muse" in new.marks),
         "add": float("add" in new.marks),
-        "today": float(bool(_TODAY.search(new.text))),
+        "today": float(bool(_PATTERNS["today"].search(new.text))),
     }
 
 
@@ -210,9 +179,9 @@ def _has_another_value(new: Statement, old: Statement) -> bool:
         return False
     if _differ(new.names, old.names):
         return False
-    subject = any(not _COUNTED.search(word) for word in (new.words & old.words) - new.people)
-    asked = bool(new.told & old.told & _OF_ONE_QUANTITY)
-    return (subject or asked) and not _is_of_another_thing(new, old)
+    subject = any(not _EXACT["counts"].search(word) for word in (new.words & old.words) - new.people)
+    one_quantity = bool(new.named & old.named & _WORDS["of one quantity"])
+    return (subject or one_quantity) and not _is_of_another_thing(new, old)
 
 
 def _differ(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
@@ -247,7 +216,7 @@ def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
         return False
     named = is_chinese(new.text) and any(word[0] < "\u3400" and not word[0].isdigit() for word in both)
     other = bool(new.thing - old.words and old.thing - new.words)
-    score = (cosine or 0.0) + _WORDS * len(both) / max(1, min(_content(new, old), _content(old, new)))
+    score = (cosine or 0.0) + _SHARED_WORDS * len(both) / max(1, min(_content(new, old), _content(old, new)))
     score += (
         _A_NUMBER * min(numbers, _MOST_NUMBERS) + _A_NAME * named + _A_RELATION * bool(new.relations & old.relations)
     )
@@ -256,7 +225,7 @@ def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
 
 def _content(one: Statement, other: Statement) -> int:
     """Return how many words a statement has beside those for what both are about: "paints" counts against "sings"."""
-    return len(one.words if one.told - other.relations else one.core)
+    return len(one.words if one.named - other.relations else one.core)
 
 
 def _tells_more(new: Statement, old: Statement) -> bool:
@@ -266,10 +235,10 @@ def _tells_more(new: Statement, old: Statement) -> bool:
         or (new.happened and not old.happened)
         or {polarity(new.text), polarity(old.text)} == {True, False}
         or _is_of_another_person(new, old)
-        or bool(new.told and old.told and not new.told & old.told)
-        or "taste" in new.told ^ old.told
+        or bool(new.named and old.named and not new.named & old.named)
+        or "taste" in new.named ^ old.named
         or not new.numbers <= old.numbers
         or any(_CODE.search(word) for word in new.words - old.words)
-        or bool(_OF_TIME & (new.quantities.keys() - old.quantities.keys()))
+        or bool(_WORDS["of time"] & (new.quantities.keys() - old.quantities.keys()))
         or any(name not in old.text.lower() for name in new.names)
     )

@@ -8,9 +8,11 @@ one as perhaps outdated.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
-from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words, words_of
+from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
+from extractor.tables.reader import table
 from extractor.types import Action, Candidate, Decision, Known
 
 from .attributes import slots
@@ -33,28 +35,22 @@ NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where 
 
 OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
 
+_TABLE: Final = table("merging")
+_PATTERNS: Final = _TABLE.patterns()
+_NO_NAMES: Final = _TABLE.sets("words")["no names"]
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _DIGIT = re.compile(r"\d")
 _LATIN = re.compile(r"[a-zà-ÿ]+")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-_NO_NAMES = words_of(
-    """
-    i monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december
-    """
-)
-_ANSWER = re.compile(
-    r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
-)
-_I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
 _LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
 _WORDS_DENY = -3.5  # log-odds
 _SAYS_MUCH = 60  # letters; a Han character counts as three
+_ADDED: Final = Decision(action="add", target=None, reason="new")
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _Effect:
     """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed."""
 
     action: Action
@@ -66,15 +62,16 @@ class _Finding:
 def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     """Decide what to do with a candidate. known: the nearest memories of its scope. Pure."""
     ordered = sorted(known, key=lambda memory: (memory.cosine or 0.0, memory.overlap), reverse=True)
-    found = [finding for memory in ordered if (finding := _found(candidate, memory, ordered))]
+    effects = [effect for memory in ordered if (effect := _effect_on(memory, candidate, ordered))]
     # An exact repeat has priority: nothing has changed then.
-    exact = next((finding for finding in found if finding.reason == "same_text"), None)
-    best = exact or min(found, key=lambda finding: (_RANK[finding.action], -finding.odds), default=None)
+    exact = next((effect for effect in effects if effect.reason == "same_text"), None)
+    best = exact or min(effects, key=lambda effect: (_RANK[effect.action], -effect.odds), default=None)
     if best is None or best.action == "add":
-        added = Decision(action="add", target=None, reason="new")
-        return _named(candidate, known) or (_perhaps(best.memory) if best else added)
-    told = candidate.said or candidate.content
-    plainly = best.action == "supersede" and (says_now(told) or bool(left_behind(told)) or tells_of_change(told))
+        return _named(candidate, known) or (_perhaps(best.memory) if best else _ADDED)
+    sentence = candidate.sentence or candidate.content
+    plainly = best.action == "supersede" and bool(
+        says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
+    )
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
         return _beside(best.memory, best.action)
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
@@ -85,7 +82,7 @@ def says(content: str, text: str, cosine: float | None) -> bool:
 
     cosine: of both, None if it is unknown.
     """
-    if not set(_NUMBER.findall(text)) <= set(_NUMBER.findall(content)) or _denies(content, text):
+    if not _numbers(text) <= _numbers(content) or _denies(content, text):
         return False
     near = (cosine or 0.0) >= SAID_COSINE
     if is_chinese(content) != is_chinese(text):
@@ -101,7 +98,7 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
     """Return the memories so similar that adding the candidate may be wrong; empty where the rules decide clearly."""
     if decide(candidate, known).reason not in OPEN:
         return []
-    least = NEAR_A_CHANGE if tells_of_change(candidate.said or candidate.content) else NEAR
+    least = NEAR_A_CHANGE if tells_of_change(candidate.sentence or candidate.content) else NEAR
     near = [memory for memory in known if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING]
     return [memory for memory in near if not _of_another(candidate.content, memory.text)]
 
@@ -113,20 +110,27 @@ def settled(candidate: Candidate, known: Sequence[Known], action: Action, target
     """
     memory = next((each for each in known if each.id == target), None)
     if action == "add" or memory is None:
-        return Decision(action="add", target=None, reason="new")
-    numbers, known_numbers = set(_NUMBER.findall(candidate.content)), set(_NUMBER.findall(memory.text))
-    loses = not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers
-    if loses:
-        return Decision(action="add", target=None, reason="new")
-    told = candidate.said or candidate.content
-    related = tells_of_change(told) and bool(statement_words(told) & statement_words(memory.text))
-    if action == "update" and not says(candidate.content, memory.text, memory.cosine):
-        return Decision(action="add", target=None, reason="new")
-    if action == "supersede" and not (related or says(candidate.content, memory.text, memory.cosine)):
-        return _perhaps(memory)
+        return _ADDED
+    numbers, known_numbers = _numbers(candidate.content), _numbers(memory.text)
+    if not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers:
+        return _ADDED
+    if action != "skip" and not says(candidate.content, memory.text, memory.cosine):
+        if action == "update":
+            return _ADDED
+        sentence = candidate.sentence or candidate.content
+        if not (tells_of_change(sentence) and statement_words(sentence) & statement_words(memory.text)):
+            return _perhaps(memory)
     if action != "skip" and memory.protected and not _may_change(candidate):
         return _beside(memory, action)
     return Decision(action=action, target=target, reason="model")
+
+
+def _numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+def _capitalized(text: str) -> set[str]:
+    return {name.lower() for name in _NAME.findall(text)}
 
 
 def _beside(memory: Known, action: Action) -> Decision:
@@ -145,11 +149,8 @@ def _of_other_things(new: str, old: str) -> bool:
     codes, old_codes = ({word for word in read(text).thing if _DIGIT.search(word)} for text in (new, old))
     if codes and old_codes and not codes & old_codes:
         return True
-    met, met_old = predicate(new), predicate(old)
-    if met is None or met_old is None:
-        return False
-    subject, old_subject = statement_words(new[: met.start()]), statement_words(old[: met_old.start()])
-    return bool(subject) and bool(old_subject) and not subject & old_subject
+    words, old_words = (statement_words(_subject(text) or "") for text in (new, old))
+    return bool(words and old_words) and not words & old_words
 
 
 def _is_near(memory: Known) -> bool:
@@ -158,33 +159,32 @@ def _is_near(memory: Known) -> bool:
     return not says_much or memory.cosine is None or memory.cosine >= _LEAST_NEAR or memory.overlap >= _LEAST_OVERLAP
 
 
-def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Finding | None:
+def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) -> _Effect | None:
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
-    met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
-    ruled = _Finding(met[0], memory, met[1]) if met else None
+    ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
+    ruled = _Effect(ruling[0], memory, ruling[1]) if ruling else None
     if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
         return ruled
     # A model's entry is the model's to compare: `unsure`.
-    if candidate.quote or memory.told_with or _of_other_things(candidate.content, memory.text):
+    if candidate.quote or memory.same_message or _of_other_things(candidate.content, memory.text):
         return ruled
-    telling = candidate.telling
-    by_words = compared(candidate.content, memory.text, memory.cosine)
-    denied = by_words.odds < _WORDS_DENY
-    if denied:
-        telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
-    weighed = by_words if telling is None else compared(candidate.content, memory.text, memory.cosine, telling)
-    if (
-        candidate.said and weighed.verdict != "same" and not denied
-    ):  # "I gave it up, I play … now": the content may be a part of it
-        told = compared(candidate.said, memory.text, memory.cosine, telling)
-        weighed = max(weighed, told, key=lambda each: each.odds)
+    weighed = compared(candidate.content, memory.text, memory.cosine)
+    # Another locker, another lamp: that it sounds like a change says nothing of this one.
+    denied = weighed.odds < _WORDS_DENY
+    telling = None if denied else candidate.telling
+    if telling is not None:
+        weighed = compared(candidate.content, memory.text, memory.cosine, telling)
+    if candidate.sentence and weighed.verdict != "same" and not denied:
+        # "I gave it up, I play … now": the content may be a part of it.
+        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, telling)
+        weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
         return ruled
     if weighed.verdict == "changed":
-        return _Finding("supersede", memory, "changed_mind", weighed.odds)
+        return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or not weighed.verdict or (candidate.only_as and not weighed.firm):
         return ruled
-    return _Finding("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
+    return _Effect("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
@@ -235,7 +235,7 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
         return ("supersede", "negated") if alike_enough and same_verb(new, old) else None
     if new_side != old_side:
         return None
-    new_numbers, old_numbers = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    new_numbers, old_numbers = _numbers(new), _numbers(old)
     if new_numbers != old_numbers:
         return (
             _renumbered(new, old, new_words, old_words)
@@ -251,7 +251,7 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
 
 def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede an instruction on how to answer by a newer one of another length, language or form."""
-    if not _ANSWER.search(new) or not _ANSWER.search(old):
+    if not _PATTERNS["answer"].search(new) or not _PATTERNS["answer"].search(old):
         return None
     new_names, old_names = names_of_kind(new), names_of_kind(old)
     for kind in ("length", "spoken", "theme", "indentation"):
@@ -269,13 +269,18 @@ def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) 
     return None
 
 
+def _subject(text: str) -> str | None:
+    """Return what stands before the predicate of a statement; None where no predicate is known."""
+    match = predicate(text)
+    return text[: match.start()] if match else None
+
+
 def _of_another(new: str, old: str) -> bool:
     """Return whether the two statements have different subjects."""
-    met, met_old = predicate(new), predicate(old)
-    if not met or not met_old:
+    subject, old_subject = _subject(new), _subject(old)
+    if subject is None or old_subject is None:
         return False
-    subject, old_subject = new[: met.start()], old[: met_old.start()]
-    if set(_NUMBER.findall(subject)) != set(_NUMBER.findall(old_subject)):
+    if _numbers(subject) != _numbers(old_subject):
         return True
     words, old_words = statement_words(subject), statement_words(old_subject)
     return bool(words - old_words) and bool(old_words - words)
@@ -285,24 +290,22 @@ def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozen
     """Supersede the same statement with another number. Two past events do not count."""
     if happened(new) or happened(old) or not (predicate(new) and predicate(old)):
         return None
-    plain_new = {word for word in new_words if not _NUMBER.search(word)}
-    plain_old = {word for word in old_words if not _NUMBER.search(word)}
-    if len(plain_new) >= 1 and plain_new == plain_old and len(_NUMBER.findall(new)) == len(_NUMBER.findall(old)) == 1:
-        return "supersede", "newer_number"
-    return None
+    plain, old_plain = ({word for word in words if not _NUMBER.search(word)} for words in (new_words, old_words))
+    one_number = len(_NUMBER.findall(new)) == len(_NUMBER.findall(old)) == 1
+    return ("supersede", "newer_number") if plain and plain == old_plain and one_number else None
 
 
 def _left(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
     if not CHANGE.search(new) or polarity(old) is False or not same_verb(new, old):
         return None
-    if _I.match(new) and statement_words(old[: met.start()] if (met := predicate(old)) else ""):
+    if _PATTERNS["i"].match(new) and statement_words(_subject(old) or ""):
         return None  # somebody else's, or a project's
-    left = left_behind(new)
+    replaced = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)
-    if left:
-        left_words, old_words = statement_words(left), statement_words(old)
-        if left_words and left_words <= old_words and len(old_words - left_words) <= FEW:
+    if replaced:
+        replaced_words, old_words = statement_words(replaced), statement_words(old)
+        if replaced_words and replaced_words <= old_words and len(old_words - replaced_words) <= FEW:
             return "supersede", "changed_mind"
         return None
     matter = statement_words(old)
@@ -318,9 +321,7 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     return None
 
 
-def _other_language(  # noqa: PLR0911 - one return a condition
-    candidate: Candidate, memory: Known, ordered: Sequence[Known]
-) -> tuple[Action, str] | None:
+def _other_language(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> tuple[Action, str] | None:
     """Skip a repeat in the other language: similar embeddings, and the same numbers, names, things and negation."""
     new, old = candidate.content, memory.text
     if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:
@@ -334,28 +335,23 @@ def _other_language(  # noqa: PLR0911 - one return a condition
         if others and memory.cosine - max(others) < STANDS_OUT:
             return None
     chinese, latin = (new, old) if is_chinese(new) else (old, new)
-    if not {name.lower() for name in _NAME.findall(chinese)} <= {name.lower() for name in _NAME.findall(latin)}:
+    if not _capitalized(chinese) <= _capitalized(latin):
         return None
-    if set(_NUMBER.findall(chinese)) != set(_NUMBER.findall(latin)) and set(_NUMBER.findall(chinese)):
+    if _numbers(chinese) not in (set(), _numbers(latin)):
         return None
-    things, others_named = names_of_kind(chinese), names_of_kind(latin)
-    if any(things[kind].isdisjoint(others_named[kind]) for kind in things.keys() & others_named.keys()):
-        return None
-    if polarity(chinese) is not polarity(latin) and None not in (polarity(chinese), polarity(latin)):
+    if _names_others(chinese, latin) or _denies(chinese, latin):
         return None
     return "skip", "known_in_other_language"
 
 
 def _names(text: str) -> set[str]:
     """Return capitalized words and known things: if they differ, so do the statements."""
-    named = {name.lower() for name in _NAME.findall(text[1:])}
-    return named.union(*names_of_kind(text).values())
+    return _capitalized(text[1:]).union(*names_of_kind(text).values())
 
 
 def _are_named(text: str, content: str) -> bool:
     """Return whether a content has the Latin names of a text."""
-    names = {name.lower() for name in _NAME.findall(text[1:])} - _NO_NAMES
-    return names <= set(_LATIN.findall(content.lower()))
+    return _capitalized(text[1:]) - _NO_NAMES <= set(_LATIN.findall(content.lower()))
 
 
 def _names_others(text: str, content: str) -> bool:

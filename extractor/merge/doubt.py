@@ -4,20 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from extractor.tables.reader import table
 from extractor.types import Candidate, Decision, Doubt
 
 __all__ = ["ReviewMode", "doubt_of", "is_about_owner"]
 
-ReviewMode = Literal["off", "doubtful", "all"]
+_PATTERNS: Final = table("merging").patterns()
 
-_OWNER: Final = re.compile(
-    r"\bthe owner\b(?! of (?!(?:this|the) (?:bot|assistant|agent)))"
-    r"|\bthe (?:bot|assistant|agent|ai)'s (?:owner|boss|admin)\b"
-    r"|\byour (?:\w+ )?(?:owner|boss|master|admin(?:istrator)?|operator|creator|maker)\b"
-    r"|\b(?:who|that) (?:owns|runs|built|made|set up) (?:you|this (?:bot|assistant|agent))\b"
-    r"|机主|(?<![女男])主人(?!公)|(?:你|您|助手|机器人)的?(?:老板|用户|开发者|创造者|拥有者|管理员)",
-    re.IGNORECASE,
-)
+
+ReviewMode = Literal["off", "doubtful", "all"]
 
 
 def doubt_of(
@@ -34,21 +29,21 @@ def doubt_of(
     What the user asked to remember in so many words waits only if a guest says it about the owner.
 
     decision: what merging would do with it. min_confidence: below it, a candidate is doubtful. of_guest: somebody else
-    than the owner said it. owner_names: what the owner is called.
+    than the owner stated it. owner_names: what the owner is called.
     """
     if mode == "off":
         return ""
     if of_guest and is_about_owner(f"{candidate.content}\n{candidate.quote}", owner_names):
         return "about_owner"
-    found: Doubt = candidate.doubt or ("contradicts" if decision.against else "")
-    if not found and not candidate.explicit:
-        found = "unsure" if candidate.confidence < min_confidence else "all" if mode == "all" else ""
-    return found
+    doubt: Doubt = candidate.doubt or ("contradicts" if decision.against else "")
+    if not doubt and not candidate.explicit:
+        doubt = "unsure" if candidate.confidence < min_confidence else "all" if mode == "all" else ""
+    return doubt
 
 
 def is_about_owner(text: str, names: Sequence[str] = ()) -> bool:
     """Return whether a guest's words speak of the assistant's owner. names: what the owner is called."""
-    return bool(_OWNER.search(text)) or any(_is_named(name, text) for name in names if name.strip())
+    return bool(_PATTERNS["owner"].search(text)) or any(_is_named(name, text) for name in names if name.strip())
 
 
 def _is_named(name: str, text: str) -> bool:

@@ -20,6 +20,7 @@ from extractor.cleaning.injection import commands_the_machine
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
+from extractor.tables.reader import table
 from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
@@ -37,7 +38,7 @@ from .quotations import (
     turns_must_and_wish,
 )
 from .support import (
-    Said,
+    Sources,
     Support,
     expiry_of,
     is_a_question,
@@ -49,6 +50,9 @@ from .support import (
 
 __all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 
+_PATTERNS: Final = table("believing").patterns()
+
+
 LONGEST_CONTENT: Final = 400  # characters
 SHORTEST_CONTENT: Final = 3  # letters
 CONFIDENCE: Final = 0.8
@@ -56,11 +60,6 @@ CONFIDENCE: Final = 0.8
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
 _OF_USER = re.compile(r"(?:the )?user\b|用户", re.IGNORECASE)
-_WISHED = re.compile(
-    r"\b(?:want|wish|prefer|like|ask(?! the user)|request|need|should|must|always|never|do(?:es)?n['’]t|do not|not to"
-    r"|use(?!r)|call|answer|repl|respond|speak|write|keep|avoid|hate)\w*\b|希望|要|想|请|让|喜欢|不|别|用|叫|回答|称呼|写",
-    re.IGNORECASE,
-)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+)\s*")
 
 
@@ -136,15 +135,15 @@ def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    found: list[tuple[Action, str]] = [("add", "")] * count
+    merges: list[tuple[Action, str]] = [("add", "")] * count
     for row in _field(answer, "actions", list):
         if not isinstance(row, dict):
             raise ValueError("an action is no object")  # noqa: TRY004 - one kind for the caller
         number = _field(row, "number", int)
         action: Action = _choice(row, "action", get_args(Action))
         if 1 <= number <= count:
-            found[number - 1] = action, _field(row, "target", str)
-    return found
+            merges[number - 1] = action, _field(row, "target", str)
+    return merges
 
 
 def _candidate(entry: dict[str, Any]) -> Candidate:
@@ -158,10 +157,6 @@ def _candidate(entry: dict[str, Any]) -> Candidate:
         confidence=CONFIDENCE,
         quote=_field(entry, "quote", str),
     )
-
-
-def _told_category(category: str) -> str:
-    return "fact" if traits_of(category).directive else category
 
 
 def _type(category: str, content: str) -> MemoryType:
@@ -179,38 +174,38 @@ class _Conversation:
     def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime, speaker: str) -> None:
         self.today = now.date()
         self.orders = {turn.id for turn in turns if commands_the_machine(turn.user)}
-        heard = [turn for turn in turns if turn.id not in self.orders]
         own = [(memory.text, self.today) for memory in known]
         exchanges = [*own, (speaker, self.today)]
         before = ""
-        for turn in heard:
-            said, day = prose(turn.user), turn.at.date()
-            own.append((f"{before}\n{said}" if agrees(said) else said, day))
-            exchanges.append((f"{before}\n{said}\n{turn.reply}", day))
-            before = turn.reply
-        self.own, self.exchanges = Said(own), Said(exchanges)
+        for turn in turns:
+            if turn.id not in self.orders:
+                message, day = prose(turn.user), turn.at.date()
+                own.append((f"{before}\n{message}" if agrees(message) else message, day))
+                exchanges.append((f"{before}\n{message}\n{turn.reply}", day))
+                before = turn.reply
+        self.own, self.exchanges = Sources(own), Sources(exchanges)
 
 
 def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
-    """Return an entry as what it tells; or None, and why it tells nothing."""
-    told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-    if not told or is_a_question(told):
+    """Return an entry with what it states as its content; or None, and why it states nothing."""
+    content = without_report(candidate.content, wish=traits_of(candidate.category).directive)
+    if not content or is_a_question(content):
         return "about_the_chat", None
-    if not _WISHED.search(told):  # a small model calls an order what is none
-        candidate = replace(candidate, category=_told_category(candidate.category))
-    problem = _problem(told, candidate.quote, turn, conversation)
+    if traits_of(candidate.category).directive and not _PATTERNS["wished"].search(content):
+        candidate = replace(candidate, category="fact")  # a small model calls an order what is none
+    problem = _problem(content, candidate.quote, turn, conversation)
     if problem or turn is None:
         return problem, None
-    said = _said(told, candidate.quote, turn, conversation)
-    if said == "none":
+    supported = _support_of(content, candidate.quote, turn, conversation)
+    if supported == "none":
         return "not_said", None
-    doubtful = said == "part" or _is_doubtful(told, candidate, turn)
+    doubtful = supported == "part" or _is_doubtful(content, candidate, turn)
     read = replace(
         candidate,
-        content=told,
-        type=_type(candidate.category, told),
-        entities=entities_of(told),
-        expires=expiry_of(told, conversation.today),
+        content=content,
+        type=_type(candidate.category, content),
+        entities=entities_of(content),
+        expires=expiry_of(content, conversation.today),
         turn=turn.id,
         doubt="not_said" if doubtful else "",
     )
@@ -222,7 +217,7 @@ def _pointing(
 ) -> tuple[str, Candidate | None]:
     """Return the sentence at which an entry points, in the entry's words if they say just that.
 
-    read: the entry as what it tells, if it may tell something.
+    read: the entry with what it states, if it states something.
     """
     own = pointed_at(candidate, turn)
     if own is None:
@@ -231,11 +226,11 @@ def _pointing(
     if problem:
         return problem, None
     if read and not read.doubt and repeats(read.content, own.content, conversation.today):
-        return "", replace(read, said=own.content, only_as=own.only_as)
+        return "", replace(read, sentence=own.content, only_as=own.only_as)
     return "", own
 
 
-def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -> str:
+def _problem(content: str, quote: str, turn: Turn | None, conversation: _Conversation) -> str:
     """Return why an entry is no memory; "" when it is one."""
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
@@ -246,16 +241,17 @@ def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -
         return "instruction_to_the_machine"
     if turn is None or is_of_another(quote, turn.user, content):
         return "no_evidence"
-    if turn.id in said.orders:
+    if turn.id in conversation.orders:
         return "instruction_to_the_machine"
     return "denied" if denies(quote, content) else ""
 
 
-def _said(content: str, quote: str, turn: Turn, said: _Conversation) -> Support:
+def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
     if is_chinese(content) == is_chinese(quote) or is_chinese(content) == is_chinese(turn.user):
-        found = support(content, said.own, said.exchanges, said.today)
-        return "part" if found == "none" and statement_words(content) & statement_words(quote) else found
-    return support_across_languages(content, Said([(quote, turn.at.date())]), said.exchanges, said.today)
+        supported = support(content, conversation.own, conversation.exchanges, conversation.today)
+        return "part" if supported == "none" and statement_words(content) & statement_words(quote) else supported
+    quoted = Sources([(quote, turn.at.date())])
+    return support_across_languages(content, quoted, conversation.exchanges, conversation.today)
 
 
 def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
@@ -281,8 +277,8 @@ def _quoted_turn(quote: str, turns: Sequence[Turn]) -> Turn | None:
 def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
     parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
-    said = _plain(prose(message))
-    return bool(parts) and all(part in said for part in parts)
+    own = _plain(prose(message))
+    return bool(parts) and all(part in own for part in parts)
 
 
 def _plain(text: str) -> str:

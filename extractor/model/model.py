@@ -102,9 +102,9 @@ class Model:
 
     def cost_at_most(self, turns: Sequence[Turn], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
-        asked = extraction_system(turns) + json.dumps(RETRACTION_SCHEMA) + extraction_message(turns, kept)
-        answered = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
-        return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
+        request = extraction_system(turns) + json.dumps(RETRACTION_SCHEMA) + extraction_message(turns, kept)
+        answers = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
+        return 2 * estimate_tokens(request) + MAX_OUTPUT_TOKENS + answers
 
     async def extract(
         self,
@@ -130,54 +130,42 @@ class Model:
             ModelError: there is no usable answer.
         """
         try:
-            return await self._extract(turns, known, kept, now=now, speaker=speaker, earlier=earlier)
+            if len(given_turns(turns)) < len(turns):  # after an absence, when much waits
+                raise ModelError("too_long")  # noqa: TRY301 - one way for whatever is too long
+            read = partial(
+                candidates_of,
+                turns=turns,
+                known=known,
+                now=now,
+                earlier=earlier,
+                speaker=speaker,
+                pointing=self._settings.is_small,
+            )
+            ((candidates, left_out), retracted), usage = await self._ask(
+                extraction_system(turns),
+                extraction_message(turns, kept, before=earlier[-1].reply if earlier else ""),
+                RETRACTION_SCHEMA if kept else EXTRACTION_SCHEMA,
+                lambda answer: (read(answer), retracted_of(answer, kept)),
+            )
         except ModelError as error:
             halves = _halves(turns)
             if error.kind != "too_long" or halves is None:
                 raise
+        else:
+            return Extraction(candidates=tuple(candidates), left_out=tuple(left_out), retracted=retracted, usage=usage)
         first, second = halves
-        found = await self.extract(first, known, kept, now=now, speaker=speaker, earlier=earlier)
+        extraction = await self.extract(first, known, kept, now=now, speaker=speaker, earlier=earlier)
         before = [*earlier, *first]
         try:
             rest = await self.extract(second, known, kept, now=now, speaker=speaker, earlier=before)
         except ModelError as error:
-            raise _with_usage(error, found.usage + error.usage) from None
+            raise _with_usage(error, extraction.usage + error.usage) from None
         return Extraction(
-            candidates=found.candidates + rest.candidates,
-            left_out=found.left_out + rest.left_out,
-            retracted=found.retracted | rest.retracted,
-            usage=found.usage + rest.usage,
+            candidates=extraction.candidates + rest.candidates,
+            left_out=extraction.left_out + rest.left_out,
+            retracted=extraction.retracted | rest.retracted,
+            usage=extraction.usage + rest.usage,
         )
-
-    async def _extract(
-        self,
-        turns: Sequence[Turn],
-        known: Sequence[Known],
-        kept: Sequence[Kept],
-        *,
-        now: datetime,
-        speaker: str,
-        earlier: Sequence[Turn],
-    ) -> Extraction:
-        if len(given_turns(turns)) < len(turns):  # after an absence, when much waits
-            raise ModelError("too_long")
-        message = extraction_message(turns, kept, before=earlier[-1].reply if earlier else "")
-        read = partial(
-            candidates_of,
-            turns=turns,
-            known=known,
-            now=now,
-            earlier=earlier,
-            speaker=speaker,
-            pointing=self._settings.is_small,
-        )
-        ((found, left_out), retracted), usage = await self._ask(
-            extraction_system(turns),
-            message,
-            RETRACTION_SCHEMA if kept else EXTRACTION_SCHEMA,
-            lambda answer: (read(answer), retracted_of(answer, kept)),
-        )
-        return Extraction(candidates=tuple(found), left_out=tuple(left_out), retracted=retracted, usage=usage)
 
     async def compare(
         self, pairs: Sequence[tuple[Candidate, Sequence[Known]]]
@@ -206,15 +194,15 @@ class Model:
             raise ModelError("circuit_open")
         if self._is_too_long(system, message, schema):
             raise ModelError("too_long")
-        spent = _Spent()
+        usages: list[Usage] = []  # of all answers, so that a failure has its cost too
         try:
-            found = await self._read(system, message, schema, read, spent)
+            result = await self._read(system, message, schema, read, usages)
         except ModelError as error:
             if error.kind not in ("truncated", "unreadable", "too_long"):  # a provider that answers is alive
                 self._breaker.failed(self._clock())
-            raise _with_usage(error, spent.usage) from None
+            raise _with_usage(error, sum(usages, Usage())) from None
         self._breaker.succeeded()
-        return found, spent.usage
+        return result, sum(usages, Usage())
 
     async def _read(
         self,
@@ -222,23 +210,23 @@ class Model:
         message: str,
         schema: Mapping[str, object],
         read: Callable[[dict[str, Any]], T],
-        spent: "_Spent",
+        usages: list[Usage],
     ) -> T:
         messages: list[Message] = [("user", message)]
-        answer = await self._answer(system, messages, schema, spent)
+        answer = await self._answer(system, messages, schema, usages)
         try:
             return await _aside(partial(_understood, answer, read))
         except ValueError as problem:
-            said = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
-            messages += [("assistant", said), ("user", REPAIR.format(problem=problem))]
-        answer = await self._answer(system, messages, schema, spent)
+            text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
+            messages += [("assistant", text), ("user", REPAIR.format(problem=problem))]
+        answer = await self._answer(system, messages, schema, usages)
         try:
             return await _aside(partial(_understood, answer, read))
         except ValueError:
             raise ModelError("unreadable") from None
 
     async def _answer(
-        self, system: str, messages: Sequence[Message], schema: Mapping[str, object], spent: "_Spent"
+        self, system: str, messages: Sequence[Message], schema: Mapping[str, object], usages: list[Usage]
     ) -> Answer:
         """Return one answer, in the strictest format that the server accepts. A refused format is not tried again."""
         provider = await self._opened()
@@ -251,7 +239,7 @@ class Model:
                     raise
                 self._form += 1
                 continue
-            spent.usage += answer.usage
+            usages.append(answer.usage)
             if answer.truncated:
                 raise ModelError("truncated")
             return answer
@@ -298,13 +286,6 @@ class Model:
             return self._provider
 
 
-class _Spent:
-    """Sums up the usage of all answers, so that a failure has its cost too."""
-
-    def __init__(self) -> None:
-        self.usage = Usage()
-
-
 async def _aside(work: Callable[[], T]) -> T:
     """Return the result of work that blocks, or computes for long, in a thread of its own."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-model")
@@ -322,8 +303,8 @@ def _wait(state: RetryCallState) -> float:
     """Return the wait in seconds: exponential with jitter over its upper half; at least the server's retry-after."""
     step: float = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1))
     error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after_seconds if isinstance(error, ModelError) else None
-    return max(asked or 0.0, step * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, no secret
+    retry_after = error.retry_after_seconds if isinstance(error, ModelError) else None
+    return max(retry_after or 0.0, step * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, no secret
 
 
 def _halves(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequence[Turn]] | None:

@@ -11,8 +11,8 @@ The conversation is data: JSON strings within a fence, with `<` escaped, so that
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, Final
 
 from extractor.categories import CATEGORIES
@@ -20,7 +20,8 @@ from extractor.cleaning.clean import clean
 from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
-from extractor.types import Candidate, Importance, Kept, Known, Turn
+from extractor.tables.reader import table
+from extractor.types import Candidate, Kept, Known, Turn
 
 __all__ = [
     "EXTRACTION_SCHEMA",
@@ -39,6 +40,9 @@ __all__ = [
     "own_part",
     "prose",
 ]
+
+_PATTERNS: Final = table("believing").patterns()
+
 
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
 LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
@@ -83,14 +87,6 @@ known one untrue. target: the id of that known memory, "" for add. When in doubt
 SCHEMA_IN_WORDS: Final = "Return one JSON object of this schema, and nothing else:\n{schema}"
 REPAIR: Final = "This was not the JSON that was asked for ({problem}). Return only the corrected JSON object."
 
-# What the assistant said just before becomes the user's own by such an answer.
-_AGREES: Final = re.compile(
-    r"\W*(?:(?:oh|ah|well|hmm|hi|hey|hello|haha)\W+)*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|alright|right|exactly|correct"
-    r"|indeed|agreed|sounds|perfect|great|good|confirmed|absolutely|definitely|of course|let's|go ahead"
-    r"|that(?:'s| is| sounds| works| looks)|i agree|i like (?:it|that))\b(?! (?:now|morning|afternoon|evening|night)\b)"
-    r"|\W*(?:(?:是的|对的?|嗯+|好[的吧啊]?|行|可以|没错|同意|确认|当然|就这样|没问题)(?!\w)|就按)",
-    re.IGNORECASE,
-)
 # A small model says a line again as one sentence, so a line should tell one thing. In Chinese a clause often does.
 _LINE: Final = re.compile(r"(?<=[。！？!?；])(?![。！？!?)）])|(?<=[.;])\s+|\n")
 _CLAUSE: Final = re.compile(r"(?<=[，。！？!?；])(?![。！？!?)）])|(?<=[.;])\s+|\n")
@@ -122,70 +118,9 @@ MERGE_SCHEMA: Final = _object(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Example:
-    """A conversation, the last message of which is answered. before: a message and its reply, "" for none."""
-
-    day: date
-    said: str
-    entries: Sequence[tuple[str, str, str, Importance]]
-    before: tuple[str, str] = ("", "")
-
-
-_ENGLISH: Final = (
-    _Example(
-        day=date(2026, 3, 2),
-        said="haha ok. fix this: TypeError: x is None. btw my sister Ana gets married on the 20th, I can't stand "
-        "cilantro so I'm picking the menu myself",
-        entries=(
-            ("my sister Ana gets married on the 20th", "The user's sister Ana gets married on 2026-03-20.", "fact",
-             "normal"),
-            ("I can't stand cilantro", "The user can't stand cilantro.", "preference", "normal"),
-            ("I'm picking the menu myself", "The user is picking the menu of their sister Ana's wedding.", "decision",
-             "normal"),
-        ),
-    ),
-    _Example(day=date(2026, 6, 9), said="translate: I live in Rome. and what should I cook tonight?", entries=()),
-    _Example(
-        day=date(2026, 10, 16),
-        before=("which city for the weekend?", "Shall I make the plan for Lisbon or Porto?"),
-        said="ok, Porto please, Tom has to be at work there on Monday, he drives a tram. and keep it brief, I never "
-        "read long answers",
-        entries=(
-            ("Tom has to be at work there on Monday", "Tom has to be at work in Porto on 2026-10-19.", "fact",
-             "normal"),
-            ("he drives a tram", "Tom drives a tram in Porto.", "fact", "normal"),
-            ("keep it brief, I never read long answers", "The user wants brief answers and never reads long ones.",
-             "instruction", "high"),
-        ),
-    ),
-)  # fmt: skip
-_CHINESE: Final = (
-    _Example(
-        day=date(2026, 3, 2),
-        said="哈哈好。对了我下个月要去苏州的医院上班了，我妹妹小雨在那边当护士，帮我看看这段代码为什么报错",
-        entries=(
-            ("我下个月要去苏州的医院上班了", "用户2026年4月要去苏州的医院上班。", "fact", "high"),
-            ("我妹妹小雨在那边当护士", "用户的妹妹小雨在苏州当护士。", "fact", "normal"),
-        ),
-    ),
-    _Example(day=date(2026, 6, 9), said="翻译：我住在罗马。今晚吃什么好？", entries=()),
-    _Example(
-        day=date(2026, 10, 16),
-        before=("周末去哪儿玩？", "要我列个计划吗？"),
-        said="好，写短点，长的我从来不看。我受不了香菜，菜单我自己定。老王周一得去复查膝盖",
-        entries=(
-            ("长的我从来不看", "用户希望回答简短，从来不看长的。", "instruction", "high"),
-            ("我受不了香菜", "用户受不了香菜。", "preference", "normal"),
-            ("老王周一得去复查膝盖", "老王2026-10-19得去复查膝盖。", "fact", "normal"),
-        ),
-    ),
-)
-
-
 def agrees(message: str) -> bool:
     """Return whether a message begins by agreeing to what was said before it."""
-    return bool(_AGREES.match(message))
+    return bool(_PATTERNS["agrees"].match(message))
 
 
 def prose(message: str) -> str:
@@ -201,11 +136,11 @@ def own_part(message: str) -> str:
 def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
     """Return the turns of a batch that a model is given, by their number from 1: the newest, their texts shortened."""
     given: dict[int, Turn] = {}
-    left = LONGEST_BATCH
+    room = LONGEST_BATCH
     for number, turn in reversed(list(enumerate(turns, 1))):
         shortened = replace(turn, user=turn.user[:LONGEST_MESSAGE], reply=turn.reply[:LONGEST_MESSAGE])
-        left -= len(shortened.user) + min(len(shortened.reply), LONGEST_REPLY)
-        if left < 0 and given:
+        room -= len(shortened.user) + min(len(shortened.reply), LONGEST_REPLY)
+        if room < 0 and given:
             break
         given[number] = shortened
     return dict(reversed(given.items()))
@@ -226,8 +161,8 @@ def extraction_message(turns: Sequence[Turn], kept: Sequence[Kept] = (), *, befo
     ids = {turn.id for turn in turns}
     rows = [{"id": each.id, "text": clean(each.text).text} for each in kept if each.turn in ids]
     listed = ",\n".join(_string(row) for row in rows)
-    said = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
-    return f"{said}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_RETRACT}" if rows else said
+    conversation = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
+    return f"{conversation}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_RETRACT}" if rows else conversation
 
 
 def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
@@ -259,27 +194,37 @@ def _conversation(turns: Sequence[Turn], before: str) -> str:
             rows.append(f"Today is {day:%A, %Y-%m-%d}.")
         if before.strip() and agrees(turn.user):
             rows.append(f"Assistant: {_string(before.strip()[-LONGEST_REPLY:])}")
-        said = own_part(turn.user)
-        said = said if any(map(str.isalnum, said)) else prose(turn.user)  # patterns may err: what is quoted waits
-        lines = (_CLAUSE if is_chinese(said) else _LINE).split(said)
+        own = own_part(turn.user)
+        own = own if any(map(str.isalnum, own)) else prose(turn.user)  # patterns may err: what is quoted waits
+        lines = (_CLAUSE if is_chinese(own) else _LINE).split(own)
         rows += ["User:", *(f"  {_string(line.strip(' ，,'))}" for line in lines if line.strip(" ，,"))]
         before = turn.reply
     return "\n".join(rows)
 
 
-def _example(example: _Example) -> str:
-    at = datetime.combine(example.day, time())
-    turns = [Turn(id=0, user=user, reply=reply, at=at) for user, reply in (example.before, (example.said, "")) if user]
-    names = ("quote", "content", "category", "importance")
-    answer = _string({"entries": [dict(zip(names, entry, strict=True)) for entry in example.entries]})
-    return f"Example.\n{_conversation(turns, '')}\n{answer}"
+def _example(section: str) -> str:
+    """Return an example of the table as a model is given it: a conversation, and the answer to its last message."""
+    rows = _EXAMPLES.texts(section)
+    texts = dict(rows)
+    at = datetime.fromisoformat(texts["day"])
+    messages = [texts["before"].split(" / ")] if "before" in texts else []
+    messages.append([texts["message"], ""])
+    turns = [Turn(id=0, user=user, reply=reply, at=at) for user, reply in messages]
+    entries = []
+    for head, text in rows:
+        category, _, importance = head.partition(" ")
+        if importance:
+            quote, content = text.split(" / ")
+            entries.append({"quote": quote, "content": content, "category": category, "importance": importance})
+    return f"Example.\n{_conversation(turns, '')}\n{_string({'entries': entries})}"
 
 
 def _string(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+_EXAMPLES: Final = table("examples")
 _SYSTEMS: Final = {
-    chinese: "\n\n".join([_SYSTEM, *map(_example, examples)])
-    for chinese, examples in ((False, _ENGLISH), (True, _CHINESE))
+    chinese: "\n\n".join([_SYSTEM, *map(_example, _EXAMPLES.sections(language))])
+    for chinese, language in ((False, "English"), (True, "Chinese"))
 }

@@ -113,7 +113,7 @@ class _OpenAI:
         self._sampling = {"temperature": 0} if settings.base_url else {}
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": "system", "content": system}, *({"role": r, "content": t} for r, t in messages)],
             self._limit: MAX_OUTPUT_TOKENS,
@@ -121,18 +121,18 @@ class _OpenAI:
         }
         if form == "schema":
             form_of = {"name": "memory", "strict": True, "schema": schema}
-            asked["response_format"] = {"type": "json_schema", "json_schema": form_of}
+            request["response_format"] = {"type": "json_schema", "json_schema": form_of}
         elif form == "json":
-            asked["response_format"] = {"type": "json_object"}
+            request["response_format"] = {"type": "json_object"}
         try:
-            done = await self._client.chat.completions.create(**asked)
-            choice = done.choices[0]
+            response = await self._client.chat.completions.create(**request)
+            choice = response.choices[0]
             text = _text_of(choice.message.content)
-            said = getattr(done, "usage", None)
+            usage = getattr(response, "usage", None)
             return Answer(
                 text=text,
                 truncated=choice.finish_reason == "length",
-                usage=_usage(_number(said, "prompt_tokens"), _number(said, "completion_tokens"), str(asked), text),
+                usage=_usage(_number(usage, "prompt_tokens"), _number(usage, "completion_tokens"), str(request), text),
             )
         except self._sdk.OpenAIError as error:
             if self._sampling and "temperature" in str(getattr(error, "body", "")):
@@ -165,22 +165,22 @@ class _Anthropic:
         )
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": self._model,
             "system": system,
             "messages": [{"role": role, "content": text} for role, text in messages],
             "max_tokens": MAX_OUTPUT_TOKENS,
         }
         if form == "schema":
-            asked["output_config"] = {"format": {"type": "json_schema", "schema": _uncounted(schema)}}
+            request["output_config"] = {"format": {"type": "json_schema", "schema": _uncounted(schema)}}
         try:
-            done = await self._client.messages.create(**asked)
-            text = _text_of(done.content)
-            said = getattr(done, "usage", None)
+            response = await self._client.messages.create(**request)
+            text = _text_of(response.content)
+            usage = getattr(response, "usage", None)
             return Answer(
                 text=text,
-                truncated=done.stop_reason == "max_tokens",
-                usage=_usage(_number(said, "input_tokens"), _number(said, "output_tokens"), str(asked), text),
+                truncated=response.stop_reason == "max_tokens",
+                usage=_usage(_number(usage, "input_tokens"), _number(usage, "output_tokens"), str(request), text),
             )
         except self._sdk.AnthropicError as error:
             raise _translated(error, self._sdk, form) from None
@@ -227,13 +227,13 @@ def _number(usage: object, name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _usage(input_tokens: int, output_tokens: int, asked: str, answered: str) -> Usage:
+def _usage(input_tokens: int, output_tokens: int, request: str, answer: str) -> Usage:
     """Return the usage of one call. Implausible counts are replaced by estimates, to keep budgets correct."""
-    in_all, said = estimate_tokens(asked), estimate_tokens(answered)
+    read, written = estimate_tokens(request), estimate_tokens(answer)
     return Usage(
         calls=1,
-        input_tokens=input_tokens if _may_be(input_tokens, in_all, in_all) else in_all,
-        output_tokens=output_tokens if _may_be(output_tokens, said, MAX_OUTPUT_TOKENS) else said,
+        input_tokens=input_tokens if _may_be(input_tokens, read, read) else read,
+        output_tokens=output_tokens if _may_be(output_tokens, written, MAX_OUTPUT_TOKENS) else written,
     )
 
 
@@ -256,8 +256,8 @@ def _of_status(error: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one r
     status: int = error.status_code
     if status in _REDIRECTS:
         return ModelError("redirects")
-    said = str(getattr(error, "body", "") or "").lower()
-    words = said.replace("_", " ")
+    body = str(getattr(error, "body", "") or "").lower()
+    words = body.replace("_", " ")
     if status in _BAD_REQUEST or status >= _SERVER_ERROR:
         if _TOO_LONG.search(words):
             return ModelError("too_long")
@@ -266,9 +266,9 @@ def _of_status(error: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one r
             return ModelError("refused", format_refused=True)
     if status in _BAD_REQUEST:
         return ModelError("refused")
-    if status == _RATE_LIMIT and "insufficient_quota" in said:  # waiting does not refill an exhausted quota
+    if status == _RATE_LIMIT and "insufficient_quota" in body:  # waiting does not refill an exhausted quota
         return ModelError("refused")
-    if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in said:
+    if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in body:
         headers: Mapping[str, str] = error.response.headers
         kind = "rate_limit" if status == _RATE_LIMIT else "overloaded"
         return ModelError(kind, retryable=True, retry_after_seconds=_retry_after(headers))

@@ -14,9 +14,10 @@ from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
+from extractor.tables.reader import table
 
-from .exchanges import exchanges_of, told_by
-from .support import Said
+from .exchanges import exchanges_of, outline_of
+from .support import Sources
 
 __all__ = [
     "BRIEF_LENGTH",
@@ -32,6 +33,8 @@ __all__ = [
     "summary_of",
     "written",
 ]
+
+_TODO: Final = table("exchanges").patterns()["to do"]
 
 
 BRIEF_LENGTH: Final = 900
@@ -62,12 +65,6 @@ _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
 """The end of an observation of a file that was only read."""
 _FAILED: Final = re.compile(r"(?m)(?:^|: )exit (?!0\b)-?\d+\s*$")
 """In an observation of a command: it ended in an error."""
-_TODO: Final = re.compile(
-    r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
-    r"|\[ \][ \t]+)(.{2,300})$|(?:\b(?:still (?:open|to do|missing|left)|remaining|left to do)[ \t]*:"
-    r"|(?:还要做|还没做|还差|未完成|剩下)的?[ \t]*[:：]|(?:下一步|接下来)(?:还?要|需要|是|再))"
-    r"[ \t]*([^。！？!?\n]{2,200}))"
-)
 _END_OF_SENTENCE: Final = re.compile(r"[。！？!?；;]|[.](?=\s)|[，,、](?=.)|\s")
 _JOINING: Final = {"\u200d", "\ufe0e", "\ufe0f"}
 
@@ -93,8 +90,8 @@ class SummaryInput:
 
     def empty(self) -> bool:
         """Return whether there is nothing to summarize."""
-        shown = any(not each.private and each.content.strip() for each in self.seen)
-        return not (shown or self.facts or self.stages)
+        observed = any(not each.private and each.content.strip() for each in self.seen)
+        return not (observed or self.facts or self.stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,40 +107,44 @@ class Summary:
 
 def summarize(given: SummaryInput) -> Summary | None:
     """Return a summary by rules; None where there is nothing to say. Pure; it reads no private observation."""
-    seen = [
+    observations = [
         Seen(kind=each.kind, content=clean(each.content).text, tool=clean(each.tool).text)
         for each in _public(given.seen)
     ]
-    wanted = [each.content for each in seen if each.kind == "user"]
-    answers = [each.content for each in seen if each.kind == "assistant"]
+    wanted = [each.content for each in observations if each.kind == "user"]
+    answers = [each.content for each in observations if each.kind == "assistant"]
     facts = _cleaned(given.facts)
-    spoken = [each for each in seen if each.kind in ("user", "assistant")]
-    told = told_by(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
-    stages = [stage for stage in _cleaned(given.stages) if not (told.topic and _BY_RULES.match(stage))]
-    observed = _of(seen, "decision")
+    spoken = [each for each in observations if each.kind in ("user", "assistant")]
+    outline = outline_of(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
+    stages = [stage for stage in _cleaned(given.stages) if not (outline.topic and _BY_RULES.match(stage))]
+    observed = _of(observations, "decision")
     decisions = _distinct([*_cleaned(given.decisions), *observed])
-    deeds = _deeds(seen)
+    deeds = _deeds(observations)
     failed = [deed for deed in deeds if _FAILED.search(deed)]
     done = [deed for deed in deeds if deed not in failed]
-    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *told.later])
+    todos = _distinct([*_of(observations, "todo"), *_written_todos([*wanted, *answers, *stages]), *outline.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
     sections: dict[Section, Sequence[str]] = {
-        "wanted": told.wanted,
-        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *told.done, *done],
-        "ended": [told.ended],
-        "open": [*_of(seen, "error"), *failed, *(_UNANSWERED[chinese].format(text=text) for text in told.unanswered)],
+        "wanted": outline.wanted,
+        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *outline.done, *done],
+        "ended": [outline.ended],
+        "open": [
+            *_of(observations, "error"),
+            *failed,
+            *(_UNANSWERED[chinese].format(text=text) for text in outline.unanswered),
+        ],
         "next": todos,
         "learnt": facts,
     }
-    topics = [*stages[-1:], told.topic, *facts[:1], *(item for items in sections.values() for item in items)]
+    topics = [*stages[-1:], outline.topic, *facts[:1], *(item for items in sections.values() for item in items)]
     topic = next((text for text in topics if text), "")
     return _summary(topic, sections, decisions, todos, chinese=chinese)
 
 
-def _deeds(seen: Sequence[Seen]) -> list[str]:
+def _deeds(observations: Sequence[Seen]) -> list[str]:
     """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
     spoken = {"user", "assistant", "decision", "error", "todo"}
-    deeds = [each for each in seen if each.kind not in spoken and not _LOOKED.search(each.content)]
+    deeds = [each for each in observations if each.kind not in spoken and not _LOOKED.search(each.content)]
     last = {(each.tool, each.content.strip().split("\n")[0]): each for each in deeds}
     kept = [each for each in deeds if last[each.tool, each.content.strip().split("\n")[0]] is each]
     return [f"{each.tool}: {each.content}" if each.tool else each.content for each in kept]
@@ -161,31 +162,30 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
     for name in ("topic", *names):
         if not isinstance(answer.get(name), str):
             raise ValueError(f"{name} must be a string")  # noqa: TRY004 - the caller repairs what ValueError says
-    said = Said((text, date.min) for text in _given(given))
+    sources = Sources((text, date.min) for text in _given(given))
     lists: dict[str, list[str]] = {}
     for name in ("decisions", "todos"):
         value = answer.get(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ValueError(f"{name} must be a list of strings")
-        lists[name] = _distinct(_said(value, said))
-    sections: dict[Section, Sequence[str]] = {name: _said(answer[name].split("\n"), said) for name in names}
-    told = _said([answer["topic"]], said)
-    topic = told[0] if told else next(iter(sections["wanted"]), "")
+        lists[name] = _distinct(_supported(value, sources))
+    sections: dict[Section, Sequence[str]] = {name: _supported(answer[name].split("\n"), sources) for name in names}
+    topic = next(iter([*_supported([answer["topic"]], sources), *sections["wanted"]]), "")
     chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
-    found = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
-    if found is None:
+    summary = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
+    if summary is None:
         raise ValueError("the summary is empty")
-    return found
+    return summary
 
 
 def _given(given: SummaryInput) -> list[str]:
-    seen = [f"{each.tool} {each.content}" for each in _public(given.seen)]
-    return _cleaned([*seen, *given.facts, *given.stages, *given.decisions])
+    observations = [f"{each.tool} {each.content}" for each in _public(given.seen)]
+    return _cleaned([*observations, *given.facts, *given.stages, *given.decisions])
 
 
-def _said(texts: Iterable[str], said: Said) -> list[str]:
-    """Return the texts of which every name, number and code was said."""
-    return [text for text in _cleaned(texts) if said.has_what_is_named(text)]
+def _supported(texts: Iterable[str], sources: Sources) -> list[str]:
+    """Return the texts of which every name, number and code stands in the sources."""
+    return [text for text in _cleaned(texts) if sources.has_what_is_named(text)]
 
 
 def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:
@@ -240,17 +240,17 @@ def _summary(
 def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: int, *, chinese: bool) -> str:
     """Render headings with items while they fit: of each section the first, the last, and on to the middle."""
     chosen: dict[Section, dict[int, str]] = {name: {} for name in lines}
-    left = length
+    room_left = length
     for name, number in _turns(lines):
         text = lines[name][number]
         heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
-        room = left - heading - len("  - \n")
+        room = room_left - heading - len("  - \n")
         limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
         item = cut(text, min(limit, room))
         if len(item) < min(_SHORTEST_CUT, len(text)):
             continue
         chosen[name][number] = item
-        left = room - len(item)
+        room_left = room - len(item)
     colon = "：" if chinese else ":"
     parts = [
         "\n".join([f"- {_HEADINGS[name][chinese]}{colon}", *(f"  - {items[number]}" for number in sorted(items))])
@@ -270,12 +270,12 @@ def _turns(lines: Mapping[Section, Sequence[str]]) -> list[tuple[Section, int]]:
     return [(name, number) for _, _, _, number, name in sorted(turns)]
 
 
-def _public(seen: Iterable[Seen]) -> list[Seen]:
-    return [each for each in seen if not each.private and each.content.strip()]
+def _public(observations: Iterable[Seen]) -> list[Seen]:
+    return [each for each in observations if not each.private and each.content.strip()]
 
 
-def _of(seen: Sequence[Seen], kind: str) -> list[str]:
-    return [each.content for each in seen if each.kind == kind]
+def _of(observations: Sequence[Seen], kind: str) -> list[str]:
+    return [each.content for each in observations if each.kind == kind]
 
 
 def _cleaned(texts: Iterable[str]) -> list[str]:
@@ -341,11 +341,11 @@ def summary_message(given: SummaryInput) -> str:
     rows = [{**row, "text": row["text"][:_LONGEST_EACH]} for row in rows if row["text"]]
     head: list[dict[str, str]] = []
     tail: list[dict[str, str]] = []
-    left = LONGEST
-    while rows and left > 0:
+    room = LONGEST
+    while rows and room > 0:
         row = rows.pop(0) if len(head) <= len(tail) // 3 else rows.pop()
         (head if len(head) <= len(tail) // 3 else tail).append(row)
-        left -= len(row["text"])
+        room -= len(row["text"])
     data = {
         "facts": [clean(text).text for text in given.facts][-60:],
         "stage_summaries": [clean(text).text for text in given.stages][-30:],

@@ -13,10 +13,11 @@ from typing import Final, Literal
 
 from extractor.language.kind import has_han, is_chinese
 from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of, without_dates
-from extractor.language.vocabulary import names_of_kind, statement_words, words_of
+from extractor.language.vocabulary import names_of_kind, statement_words
+from extractor.tables.reader import table
 
 __all__ = [
-    "Said",
+    "Sources",
     "Support",
     "expiry_of",
     "is_a_question",
@@ -27,65 +28,14 @@ __all__ = [
     "without_report",
 ]
 
+_TABLE: Final = table("believing")
+_PATTERNS: Final = _TABLE.patterns()
+_EXACT: Final = _TABLE.patterns("exact", flags=0)
+_WORDS: Final = _TABLE.sets("words")
+_OF_THEY: Final = dict(_TABLE.texts("verbs of they"))
+
 
 # Whether a statement is about the user or about the chat: "The user mentions that …" tells a fact, "asks …" none.
-
-_LEAD: Final = r"\A(?:the )?user(?:'s message)?\s+(?:also |just |now |then |has |have |had |is |was |been )*"
-# Reports of a statement: what follows may be a fact.
-_TELLS: Final = re.compile(
-    _LEAD + r"(?:(?:mention|sa(?:y|id)|stat|express|indicat|declar)(?:y|s|es|ed|d|ied|ies|ing|e)?(?:\s+that\b|,|:)?"
-    r"|(?:tell|told|not|shar|report|confirm|explain|reveal|inform|point|add|emphasi[sz]|clarif|describ|claim|announc)"
-    r"(?:y|s|es|ed|d|ied|ies|ing|e)?(?:\s+(?:out|us|me|(?:to )?the assistant))?"
-    r"(?:\s+that\b|:|(?=\s+(?:they|he|she|their|his|her)\s+[\w']+\s+(?:is|are|was|has|have|had|\w+s)\b)))\s+(?P<rest>.+)\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-# Reports of an act: nothing is told by them. What is asked for may be a standing wish.
-_ACTS: Final = re.compile(
-    _LEAD
-    + r"(?:wonder|thank|greet|inquir|enquir|respond|repl(?:y|ie)|acknowledg|discuss|complain|seek|sought|apologi[sz]"
-    r"|interested in (?:knowing|learning|how|what|whether)|curious|looking for (?:advice|help|tips|suggestions|a way)"
-    r"|(?:talk|chat|refer|ask)(?:s|ed|ing)? (?:about|to|whether|if|how|what|who|which|why|when|where)\b"
-    r"|(?:want|wish|need|like|would like|love)(?:s|ed)? (?:to know|to hear|to find out|to understand|to see"
-    r"|help|advice|tips|information|suggestions|recommendations)\b)",
-    re.IGNORECASE,
-)
-_ASKS: Final = re.compile(_LEAD + r"(?:ask|request|suggest|provid|giv)(?:s|es|ed|e|ing)?\b", re.IGNORECASE)
-_PREFERS: Final = re.compile(r"\A(?:a |their |his |her )?(?:strong |clear )?preference for\s+", re.IGNORECASE)
-_FEELING: Final = re.compile(
-    r"\A(?:(?:a|an|the|some|their|his|her|great|strong|deep)\s+)*(?:interest|frustration|concern|gratitude|desire|excitement|thanks"
-    r"|appreciation|worry|doubt|happiness|sadness|joy|love|opinion|feeling|need|wish|about|on|how|what|why|whether|if)\b",
-    re.IGNORECASE,
-)
-_THEY: Final = re.compile(r"\A(?:they|he|she|the user)\s+(?P<verb>[\w']+)", re.IGNORECASE)
-_THEIR: Final = re.compile(r"\A(?:their|his|her)\s+", re.IGNORECASE)
-_OF_THEY: Final = {"are": "is", "have": "has", "were": "was", "do": "does", "don't": "doesn't", "aren't": "isn't",
-                   "haven't": "hasn't", "weren't": "wasn't", "they're": "is", "they've": "has"}  # fmt: skip
-_MODAL: Final = words_of(
-    """
-    is was has does doesn't isn't hasn't wasn't will would can can't cannot could may might must should shall won't had
-    did didn't never always often
-    """
-)
-
-_TELLS_ZH: Final = re.compile(
-    r"\A用户(?:还|也|曾|刚刚?|又)?(?:表示|提到了?|提及|说(?!话|[英日德法中粤汉韩俄]语|方言)过?"
-    r"|指出|称|透露|说明|分享了?|告诉(?:了)?助手|告知|反映|声称|强调)"
-    r"[：:，,]?(?P<rest>.+)\Z",
-    re.DOTALL,
-)
-_ACTS_ZH: Final = re.compile(
-    r"\A用户(?:还|也|曾|刚刚?|又|正在|在|正)?(?:询问|咨询|问|想(?:知道|了解|问)|希望(?:知道|了解|得知)|感谢|谢谢|道谢|表达|请教|寻求"
-    r"|需要(?:帮助|建议)|讨论|谈论|谈到|聊到)"
-)
-_ASKS_ZH: Final = re.compile(r"\A用户(?:还|也|又|正在)?(?:请求|要求|让助手|请助手)")
-_SELF_ZH: Final = re.compile(r"\A(?:自己|本人|他自己|她自己|我|他|她)(?!们|妈|爸|家|老|的)")
-_OF_SELF_ZH: Final = re.compile(r"\A(?:自己的?|我的?|他的?|她的?|其)(?=\S)")
-_QUESTION: Final = re.compile(
-    r"[?？]\s*\Z|\A(?:what|who|which|why|how|whether)\b(?! (?:the user|matters))"
-    r"|[吗呢]\s*[。]?\Z|\A(?:什么|怎么|如何|是否|为什么|有没有|哪)",
-    re.IGNORECASE,
-)
-_FIRST: Final = re.compile(r"\A\W*(?:(?:i|i'm|i've|i'll|i'd|my|we|our)\b|我|咱)", re.IGNORECASE)
 
 
 def without_report(content: str, *, wish: bool) -> str:
@@ -94,49 +44,52 @@ def without_report(content: str, *, wish: bool) -> str:
     wish: it is meant as a standing wish, which may be asked for.
     """
     chinese = is_chinese(content)
-    if (_ACTS_ZH if chinese else _ACTS).match(content):
+    language = " Chinese" if chinese else ""
+    if _PATTERNS[f"acts{language}"].match(content):
         return ""
-    if (_ASKS_ZH if chinese else _ASKS).match(content):
+    if _PATTERNS[f"asks{language}"].match(content):
         return content if wish else ""
-    found = (_TELLS_ZH if chinese else _TELLS).match(content)
-    if found is None:
+    report = _PATTERNS[f"tells{language}"].match(content)
+    if report is None:
         return content
-    rest = found["rest"].strip()
-    if _QUESTION.search(rest):
+    rest = report["rest"].strip()
+    if _PATTERNS["question"].search(rest):
         return ""
     return _of_user_zh(rest) if chinese else _of_user(rest)
 
 
 def is_a_question(content: str) -> bool:
     """Return whether a statement is a question."""
-    return bool(_QUESTION.search(content))
+    return bool(_PATTERNS["question"].search(content))
 
 
 def is_first_person(content: str) -> bool:
     """Return whether a statement speaks as the user, with "I" or 我."""
-    return bool(_FIRST.search(content))
+    return bool(_PATTERNS["first"].search(content))
 
 
 def _of_user(rest: str) -> str:
     """Return what a report tells with "The user" for its pronoun; "" if it tells a feeling of the moment."""
-    preferred = _PREFERS.match(rest)
+    preferred = _PATTERNS["preference"].match(rest)
     if preferred:
         return f"The user prefers {rest[preferred.end() :]}"
-    if _FEELING.match(rest):
+    if _PATTERNS["feeling"].match(rest):
         return ""
-    they = _THEY.match(rest)
+    they = _PATTERNS["they"].match(rest)
     if they:
         verb = _OF_THEY.get(they["verb"].lower(), they["verb"])
-        plural = rest.lower().startswith("they") and verb.lower() not in _MODAL and not verb.endswith(("s", "ed"))
+        plural = (
+            rest.lower().startswith("they") and verb.lower() not in _WORDS["modal"] and not verb.endswith(("s", "ed"))
+        )
         return f"The user {verb}{'s' if plural else ''}{rest[they.end() :]}"
-    their = _THEIR.match(rest)
+    their = _PATTERNS["their"].match(rest)
     return f"The user's {rest[their.end() :]}" if their else rest[0].upper() + rest[1:]
 
 
 def _of_user_zh(rest: str) -> str:
     if rest.startswith("用户"):
         return rest
-    of_self, self_ = _OF_SELF_ZH.match(rest), _SELF_ZH.match(rest)
+    of_self, self_ = _PATTERNS["of self Chinese"].match(rest), _PATTERNS["self Chinese"].match(rest)
     if self_:
         return f"用户{rest[self_.end() :]}"
     return f"用户的{rest[of_self.end() :]}" if of_self else rest if rest[0].isascii() else f"用户{rest}"
@@ -150,16 +103,6 @@ COMPARED: Final = 6  # letters of a word; they survive inflection ("organize", "
 
 Support = Literal["whole", "part", "none"]
 
-_NO_MATTER: Final = words_of("user users 用户")
-_OF_PERSONS: Final = words_of("their they them theirs his her hers him she he my our your themselves")
-_SAFE_NAMES: Final = words_of(
-    """
-    the user user's i a an this that these those their his her its he she they it on in at by from for to as when if
-    since until and or but not with after before during while both all each every some most many monday tuesday
-    wednesday thursday friday saturday sunday january february march april may june july august september october
-    november december ai assistant am pm
-    """
-)
 _FORM_CHARACTERS: Final = frozenset(
     "用户的叫了是在有要会想和与及并也都不没将把被给对于以为从到这那其他她它们个很更最喜欢使去来我你"
 )
@@ -173,32 +116,15 @@ _NAME: Final = re.compile(
 # A capital is no sign of a name at the start of a sentence, of an item and of a heading, unless a verb follows.
 _START: Final = re.compile(r"(?:\A|[.!?:;)…。：；\"“'‘(\[])\s*(?:\(?\d{1,2}[.)]\s*|[-*•]\s*)?\Z")
 _HEADING: Final = re.compile(r"\A[^:.]{1,60}:(?=\s)")
-_SUBJECT: Final = re.compile(
-    r"(?:\A|(?<=[.!?] ))(?P<name>(?!\w+(?:ed|ing|ent|al|ary|ive|[st]ion|ment|able|ity)\b)[A-ZÀ-Þ][a-zà-ÿ]+)"
-    r"(?:'s|(?: and \w+)? (?:is|was|has|had|will|can|and|\w+(?:s|ed|ly)|got|went|found|took|made|felt|gave|bought|met"
-    r"|said|told|thought|plans? to))\b"
-)
-# Chinese has no capitals: who is joined, named or addressed, and where somebody lives or goes.
-_HAN_NAME: Final = re.compile(
-    r"(?:[和跟与叫给向找]|名字是)(?P<person>[王李张刘陈杨黄赵周吴徐孙胡朱林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏"
-    r"薛叶阎余潘杜戴夏钟汪田任姜范石姚谭廖邹熊陆郝孔白崔康毛邱秦史顾侯邵孟龙段钱汤尹黎易武乔贺赖龚严][\u4e00-\u9fff])"
-    r"|(?:住在|搬到|搬去|来自|出生于|前往|定居)(?:了|在)?(?P<place>[\u4e00-\u9fff]{2})"
-)
 
-_ENDS: Final = re.compile(
-    r"\b(?:trip|flights?|fl(?:y|ies|ying)|travel\w*|visit\w*|stay(?:s|ing)|deadline|due|until|by (?:the )?\d"
-    r"|appointment|interview|exam|conference|holidays?|vacation|hand over|renew)\b"
-    r"|出差|航班|飞往|旅行|旅游|考试|面试|截止|预约|复查|之前|前要|住几天",
-    re.IGNORECASE,
-)
 
 _CODE: Final = re.compile(r"(?=[\w.:/-]*\d)[A-Za-z0-9][\w.:/-]*", re.ASCII)
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _PLAIN_NUMBER: Final = re.compile(r"\d[\d.,]*(?:k|m|st|nd|rd|th|s|am|pm)?[.,]?", re.IGNORECASE)
 
 
-class Said:
-    """What was said, read once. pieces: exchanges, messages or memories, each with its day."""
+class Sources:
+    """Texts that may support a statement, read once. pieces: exchanges, messages or memories, each with its day."""
 
     def __init__(self, pieces: Iterable[tuple[str, date]]) -> None:
         self._pieces = [(text, day) for text, day in pieces if text.strip()]
@@ -224,7 +150,7 @@ class Said:
     def has_dates_and_numbers(self, content: str, day: date) -> bool:
         """Return whether all dates and numbers of a statement were said. day: the day of the statement."""
         dates = dates_of(content, day)
-        if not all(any(said.tells(span) for said in self._spans for span in spans) for spans in dates):
+        if not all(any(known.tells(span) for known in self._spans for span in spans) for spans in dates):
             return False
         return numbers_stated(without_dates(content, day)) <= self._numbers
 
@@ -234,8 +160,8 @@ class Said:
 
     def has_what_is_named(self, text: str) -> bool:
         """Return whether all names, numbers and codes of a text were said: "heron-stg-01" in these very letters."""
-        said, text = self._text.casefold(), _THOUSANDS.sub("", text)
-        codes = [code for code in _CODE.findall(text) if code.casefold().strip(".-:/") not in said]
+        known, text = self._text.casefold(), _THOUSANDS.sub("", text)
+        codes = [code for code in _CODE.findall(text) if code.casefold().strip(".-:/") not in known]
         stated = numbers_of(" ".join(codes)) | numbers_stated(_CODE.sub(" ", text))
         return all(map(_PLAIN_NUMBER.fullmatch, codes)) and stated <= self._numbers and self.has_names(text)
 
@@ -246,8 +172,8 @@ class Said:
     def share(self, content: str, *, together: bool) -> float:
         """Return the share of a statement's words that were said, from 0 to 1. together: in one piece."""
         words = _words_of(content)
-        held = [words & piece for piece in self._words]
-        most = max(map(len, held), default=0) if together else len(frozenset().union(*held))
+        shared = [words & piece for piece in self._words]
+        most = max(map(len, shared), default=0) if together else len(frozenset().union(*shared))
         return most / len(words) if words else 1.0
 
 
@@ -258,7 +184,7 @@ def share_repeated(text: str, of: str) -> float:
     return repeated / len(words) if words else 1.0
 
 
-def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
+def support(content: str, own: Sources, exchanges: Sources, day: date) -> Support:
     """Return how far a conversation supports a statement: "part" if the user has said some of it, and not the rest.
 
     own: what the user said or agreed to, and what is known of them. exchanges: that, and what the assistant said.
@@ -276,7 +202,7 @@ def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
     return "whole" if whole else "part"
 
 
-def support_across_languages(content: str, quote: Said, exchanges: Said, day: date) -> Support:
+def support_across_languages(content: str, quote: Sources, exchanges: Sources, day: date) -> Support:
     """Return how far a conversation supports a statement in another language, of which no word can be compared.
 
     "whole" if it names something that the quotation names too (a name, a number, a date, a kind of thing), and nothing
@@ -297,7 +223,7 @@ def support_across_languages(content: str, quote: Said, exchanges: Said, day: da
 
 def expiry_of(content: str, today: date) -> date | None:
     """Return the last day on which a statement is of use: the last date of a trip or a deadline that is to come."""
-    if not _ENDS.search(content):
+    if not _PATTERNS["ends"].search(content):
         return None
     last = max((span.last for spans in dates_of(content, today) for span in spans), default=None)
     return last if last and last >= today else None
@@ -305,13 +231,13 @@ def expiry_of(content: str, today: date) -> date | None:
 
 def _names_of(content: str) -> set[str]:
     content = _HEADING.sub(lambda heading: heading[0].lower(), content)
-    found = {match["name"] for match in _SUBJECT.finditer(content)}
-    found |= {match["person"] or match["place"] for match in _HAN_NAME.finditer(content)}
+    names = {match["name"] for match in _EXACT["subject"].finditer(content)}
+    names |= {match["person"] or match["place"] for match in _PATTERNS["name Chinese"].finditer(content)}
     chinese = _is_in_chinese(content)  # where any Latin word is a name or a term
     for match in (_LATIN if chinese else _NAME).finditer(content):
         if chinese or not match[0].isalpha() or not _START.search(content[: match.start()]):
-            found.add(match[0])
-    return {name for name in found if name.casefold() not in _SAFE_NAMES}
+            names.add(match[0])
+    return {name for name in names if name.casefold() not in _WORDS["no names"]}
 
 
 def _is_in_chinese(content: str) -> bool:
@@ -324,7 +250,7 @@ def _bare(name: str) -> str:
 
 def _single(text: str) -> frozenset[str]:
     """Return the words of a text by their first letters, and its Han characters alone."""
-    words = statement_words(_BORDER.sub(" ", text)) - _NO_MATTER - _OF_PERSONS
+    words = statement_words(_BORDER.sub(" ", text)) - _WORDS["no matter"] - _WORDS["of persons"]
     characters = frozenset(_HAN.findall(text)) - _FORM_CHARACTERS
     return frozenset(word[:COMPARED] for word in words if word.isascii()) | characters
 
@@ -332,6 +258,8 @@ def _single(text: str) -> frozenset[str]:
 def _words_of(text: str) -> frozenset[str]:
     """Return a text's words by their first letters, Han characters alone and in pairs, and kinds of things by name."""
     text = _BORDER.sub(" ", text)
-    words = {word[:COMPARED] for word in statement_words(text) if word not in _NO_MATTER and not word[0].isdigit()}
+    words = {
+        word[:COMPARED] for word in statement_words(text) if word not in _WORDS["no matter"] and not word[0].isdigit()
+    }
     characters = frozenset(_HAN.findall(text)) - _FORM_CHARACTERS
     return frozenset(words | characters | {f"={thing}" for names in names_of_kind(text).values() for thing in names})

@@ -7,9 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from extractor.language.sentences import QUOTED
-
-from .reading import sets_of, table_of, weights_of
-from .words_en import IRREGULAR, MARKS, NOUNS, PREDICATES, SETS, VERBS
+from extractor.tables.reader import table
 
 __all__ = [
     "MARKS_OF",
@@ -35,22 +33,18 @@ __all__ = [
 ]
 
 
-PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights in `VERBS`
+PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights of verbs in the table
 
-WORDS: Final = sets_of(SETS)
-MARKS_OF, MARK_WEIGHTS = weights_of(MARKS)
-PREDICATES_OF, PREDICATE_WEIGHTS = weights_of(PREDICATES)
+_TABLE: Final = table("rules_en")
+WORDS: Final = _TABLE.sets("words")
+MARKS_OF, MARK_WEIGHTS = _TABLE.weights("marks")
+PREDICATES_OF, PREDICATE_WEIGHTS = _TABLE.weights("predicates")
 
 _LONGEST_READ: Final = 300  # characters of a clause
 _SHORTEST_PLURAL, _SHORTEST_ADVERB, _SHORTEST_PARTICIPLE, _SHORTEST_STEM = 4, 6, 5, 2
 _WORD = re.compile(rf"[A-Za-zÀ-ɏ{QUOTED}][\w.&{QUOTED}]*(?:['-][\w{QUOTED}]+)*'?|\d[\w:.,/%-]*|[^\s\w]")
 _ENDINGS: Final = ("n't", "'m", "'re", "'ve", "'ll", "'d", "'s")
-_CONTRACTED: Final = {
-    "im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "doesnt": ("do", "n't"), "didnt": ("did", "n't"),
-    "cant": ("can", "n't"), "cannot": ("can", "n't"), "can't": ("can", "n't"), "won't": ("will", "n't"),
-    "wont": ("will", "n't"), "weve": ("we", "'ve"), "isnt": ("is", "n't"), "havent": ("have", "n't"),
-    "gonna": ("going", "to"), "gotta": ("have", "to"), "wanna": ("want", "to"),
-}  # fmt: skip
+_CONTRACTED: Final = {head[0]: words[0].split() for head, words in _TABLE.rows("contracted")}
 
 
 class Word(NamedTuple):
@@ -72,7 +66,7 @@ class VerbClass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb and its group. form: an index of the weights of `VERBS`; rest: where what follows it begins."""
+    """A verb and its group. form: an index of the weights of verbs; rest: where what follows it begins."""
 
     lemma: str
     form: int
@@ -84,7 +78,7 @@ class Verb:
 
 def _read_verbs() -> dict[str, list[VerbClass]]:
     verbs: dict[str, list[VerbClass]] = {}
-    for (name, category, *weights), entries in table_of(VERBS):
+    for (name, category, *weights), entries in _TABLE.rows("verbs"):
         for entry in entries:
             verbs.setdefault(entry, []).append(VerbClass(name, category, tuple(map(float, weights))))
     return verbs
@@ -93,30 +87,30 @@ def _read_verbs() -> dict[str, list[VerbClass]]:
 _VERBS: Final = _read_verbs()
 _DOING: Final = _VERBS.pop("_")
 _IRREGULAR: Final = {
-    head[0]: dict(entry.split() for entry in entries if " " in entry) for head, entries in table_of(IRREGULAR)
+    head[0]: dict(entry.split() for entry in entries if " " in entry) for head, entries in _TABLE.rows("irregular")
 }
 
 
 @lru_cache(maxsize=4)  # a clause is read as a statement and as a wish
 def words_of_clause(plain: str, start: int, end: int) -> tuple[Word, ...]:
     """Return the first words of a clause, with contractions split: "I'm" is "I" and "'m"."""
-    found: list[Word] = []
+    words: list[Word] = []
     for match in _WORD.finditer(plain, start, min(end, start + _LONGEST_READ)):
         text, first, last = match[0], match.start(), match.end()
         low = text.lower()
         if low in _CONTRACTED:
-            found += (Word(text, half, first, last) for half in _CONTRACTED[low])
+            words += (Word(text, half, first, last) for half in _CONTRACTED[low])
         elif "'" in low and (ending := next((each for each in _ENDINGS if low.endswith(each)), "")) not in ("", low):
             cut = last - len(ending)
-            found.append(Word(text[: -len(ending)], low[: -len(ending)], first, cut))
-            found.append(Word(text[-len(ending) :], ending, cut, last))
+            words.append(Word(text[: -len(ending)], low[: -len(ending)], first, cut))
+            words.append(Word(text[-len(ending) :], ending, cut, last))
         else:
-            found.append(Word(text, low.rstrip(".'") or low, first, last))
-    return tuple(found)
+            words.append(Word(text, low.rstrip(".'") or low, first, last))
+    return tuple(words)
 
 
 def mark_of(words: Sequence[Word], at: int) -> str:
-    """Return the class of the word at an index in `MARKS`; "" for none, and behind the end."""
+    """Return the class of the word at an index of marks; "" for none, and behind the end."""
     return MARKS_OF.get(words[at].low, "") if at < len(words) else ""
 
 
@@ -128,7 +122,7 @@ def is_plural(word: str) -> bool:
 
 
 def lemmas(word: str, form: int) -> tuple[str, ...]:
-    """Return the verbs of which a word may be a form; the form is an index of the weights of `VERBS`."""
+    """Return the verbs of which a word may be a form; the form is an index of the weights of verbs."""
     if form == PROGRESSIVE:
         return _stems(word, "ing")
     if form in (PAST, PERFECT):
@@ -159,8 +153,8 @@ def is_verb(words: Sequence[Word], at: int) -> bool:
     return any(_has_verb(words, at, lemmas(words[at].low, form)) for form in (PRESENT, PAST))
 
 
-def _has_verb(words: Sequence[Word], at: int, found: Sequence[str]) -> bool:
-    return any(lemma in _VERBS or f"{lemma} {_low(words, at + 1)}" in _VERBS for lemma in found)
+def _has_verb(words: Sequence[Word], at: int, verbs: Sequence[str]) -> bool:
+    return any(lemma in _VERBS or f"{lemma} {_low(words, at + 1)}" in _VERBS for lemma in verbs)
 
 
 def _low(words: Sequence[Word], at: int) -> str:
@@ -251,22 +245,22 @@ def _read_been(words: Sequence[Word], at: int) -> Verb | None:
     """Read "been playing …", "been vegetarian …"."""
     if PREDICATES_OF.get(_low(words, at)) == "trait" or _low(words, at) in ("a", "an"):
         return Verb("be", PERFECT, at)
-    found = lemmas(_low(words, at), PROGRESSIVE)
-    return Verb(_known(words, at, found), PERFECT, at + 1) if found else None
+    verbs = lemmas(_low(words, at), PROGRESSIVE)
+    return Verb(_known(words, at, verbs), PERFECT, at + 1) if verbs else None
 
 
 def _with_auxiliary(words: Sequence[Word], at: int, group: _Group) -> Verb:
     low = "have" if words[at].low == "'ve" else words[at].low
     if group.be:
-        found = () if group.past else lemmas(low, PROGRESSIVE)
-        if found and (low not in PREDICATES_OF or any(lemma in _VERBS for lemma in found)):
+        verbs = () if group.past else lemmas(low, PROGRESSIVE)
+        if verbs and (low not in PREDICATES_OF or any(lemma in _VERBS for lemma in verbs)):
             return group.verb(
-                _known(words, at, found), PERFECT if group.perfect else PROGRESSIVE, _behind(words, at, found)
+                _known(words, at, verbs), PERFECT if group.perfect else PROGRESSIVE, _behind(words, at, verbs)
             )
         return group.verb("be", PERFECT if group.perfect else PAST if group.past else PRESENT, at)
     if group.perfect:
-        found = lemmas(low, PERFECT)
-        return group.verb(_known(words, at, found) if found else low, PERFECT, _behind(words, at, found))
+        verbs = lemmas(low, PERFECT)
+        return group.verb(_known(words, at, verbs) if verbs else low, PERFECT, _behind(words, at, verbs))
     return group.verb(_known(words, at, (low,)), PAST if group.do == "did" else PRESENT, _behind(words, at, (low,)))
 
 
@@ -276,11 +270,11 @@ def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str
         return group.verb("have got", PRESENT, at + 1)
     if whose == "omitted" and low in PREDICATES_OF and _low(words, at + 1) not in ("my", "our"):
         return group.verb("be", PRESENT, at)
-    found = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
-    if _has_verb(words, at, found):
-        return group.verb(_known(words, at, found), PRESENT, _behind(words, at, found))
-    if found := lemmas(low, PAST):
-        return group.verb(_known(words, at, found), PAST, _behind(words, at, found))
+    verbs = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
+    if _has_verb(words, at, verbs):
+        return group.verb(_known(words, at, verbs), PRESENT, _behind(words, at, verbs))
+    if verbs := lemmas(low, PAST):
+        return group.verb(_known(words, at, verbs), PAST, _behind(words, at, verbs))
     if not low[0].isalpha() or low in MARKS_OF or low in WORDS["prepositions"]:
         return None
     return group.verb(low, PRESENT, at + 1)
@@ -293,20 +287,20 @@ def _is_participle(words: Sequence[Word], at: int) -> bool:
     return low in _IRREGULAR["perfect"] or (low.endswith("ed") and len(low) >= _SHORTEST_PARTICIPLE)
 
 
-def _known(words: Sequence[Word], at: int, found: Sequence[str]) -> str:
+def _known(words: Sequence[Word], at: int, verbs: Sequence[str]) -> str:
     """Return the verb of which the tables know, with its particle: "give up" before "give"."""
     after = _low(words, at + 1)
-    phrase = next((f"{lemma} {after}" for lemma in found if f"{lemma} {after}" in _VERBS), "")
-    return phrase or next((lemma for lemma in found if lemma in _VERBS), found[0])
+    phrase = next((f"{lemma} {after}" for lemma in verbs if f"{lemma} {after}" in _VERBS), "")
+    return phrase or next((lemma for lemma in verbs if lemma in _VERBS), verbs[0])
 
 
-def _behind(words: Sequence[Word], at: int, found: Sequence[str]) -> int:
-    return at + (2 if found and " " in _known(words, at, found) else 1)
+def _behind(words: Sequence[Word], at: int, verbs: Sequence[str]) -> int:
+    return at + (2 if verbs and " " in _known(words, at, verbs) else 1)
 
 
 # Reads of whom an English clause tells: "I", "my neighbour Carlos", "Rui and I", "the bike I ride".
 
-_NOUNS, _NOUN_WEIGHTS = weights_of(NOUNS)
+_NOUNS, _NOUN_WEIGHTS = _TABLE.weights("nouns")
 _LONGEST_OPENING, _LONGEST_PERSONS, _LONGEST_PHRASE, _LONGEST_NOUN = 7, 7, 9, 4  # words
 _FEWEST_AFTER_OPENING, _FEWEST_OF_PART = 6, 4  # words
 _I, _WE, _KIN, _MINE, _FAVOURITE, _OMITTED = 1.0, 0.5, 1.5, 1.0, 2.0, 0.5
@@ -354,7 +348,7 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
     low = words[first].low
     if low in ("i", "we"):
         return Subject(first + 1, _I if low == "i" else _WE, low)
-    if low == "there" and _low_at(words, first + 1) in WORDS["be"]:
+    if low == "there" and _low(words, first + 1) in WORDS["be"]:
         return (
             Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
         )
@@ -373,10 +367,6 @@ def _is_own_kin(words: Sequence[Word]) -> bool:
     return own and any(MARKS_OF.get(word.low) == "kin" for word in words[2:4])
 
 
-def _low_at(words: Sequence[Word], at: int) -> str:
-    return words[at].low if at < len(words) else ""
-
-
 def _opens(low: str, after: str) -> bool:
     """Return whether a clause opens with when or where: "in our team", "every week"; not "in case", "every thing"."""
     if low in ("every", "each", "last", "next", "most"):
@@ -386,8 +376,8 @@ def _opens(low: str, after: str) -> bool:
 
 def _behind_opening(words: Sequence[Word]) -> Subject | None:
     """Read "at our company Q3 ends …"."""
-    told = len(words) >= _FEWEST_AFTER_OPENING and words[1].low in ("my", "our") and words[0].low in ("in", "at", "on")
-    return _noun(words, 2, "thing") if told else None
+    own = len(words) >= _FEWEST_AFTER_OPENING and words[1].low in ("my", "our") and words[0].low in ("in", "at", "on")
+    return _noun(words, 2, "thing") if own else None
 
 
 def _persons(words: Sequence[Word], first: int) -> Subject | None:
@@ -405,8 +395,8 @@ def _omitted(words: Sequence[Word], first: int) -> Subject | None:
     """Read "Been playing the cello …", "Moved to Lisbon …"."""
     low = words[first].low
     names = {each.name for lemma in lemmas(low, PAST) for each in classes_of_verb(lemma)} if first == 0 else set()
-    told = names & {"living", "event"} or ("turning" in names and _low_at(words, 1) in ("my", "our"))
-    return Subject(first, _OMITTED, "omitted") if told or low in WORDS["without subject"] else None
+    lasting = names & {"living", "event"} or ("turning" in names and _low(words, 1) in ("my", "our"))
+    return Subject(first, _OMITTED, "omitted") if lasting or low in WORDS["without subject"] else None
 
 
 def _bare_noun(words: Sequence[Word], low: str) -> Subject | None:
@@ -454,7 +444,7 @@ def _the_noun(words: Sequence[Word], verb_at: int, nouns: Sequence[str], weight:
     """Read "the bike I ride", "the staging server", "the insurance renews in May"; no other thing."""
     if "i" in nouns or "we" in nouns:
         return Subject(verb_at, _RELATIVE + weight, "thing")
-    mine = _low_at(words, verb_at + 1) in ("mine", "ours")
+    mine = _low(words, verb_at + 1) in ("mine", "ours")
     if weight >= 0 and words[verb_at].low in WORDS["be"] and (mine or _owns(words[verb_at + 1 :])):
         return Subject(verb_at, _RELATIVE, "owned")
     if weight > 0:
@@ -474,7 +464,7 @@ def _owns(words: Sequence[Word]) -> bool:
 
 
 def _is_scheduled(words: Sequence[Word], at: int) -> bool:
-    low, after = words[at].low, _low_at(words, at + 1)
+    low, after = words[at].low, _low(words, at + 1)
     return any(
         each.name == "scheduling"
         for lemma in lemmas(low, PRESENT)

@@ -1,44 +1,23 @@
 """Reads what a sentence states: which of its clauses say something lasting, and which belong to them."""
 
-import re
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Final
 
 from extractor.categories import traits_of
 from extractor.language.sentences import Sentence
+from extractor.tables.reader import table
 
-from . import patterns_zh
+from .language import Language
 from .reading import KEPT, KEPT_ALONE, Reading
 
-__all__ = ["Kept", "after", "asks", "clauses_of", "reading_at", "stated", "wish_at"]
+__all__ = ["Kept", "clauses_of", "stated"]
+
+_PATTERNS: Final = table("rules").patterns()
+
 
 LONGEST_TOGETHER: Final = 200  # characters of statements in one sentence that are kept as one
 CROWDED: Final = 2.0  # what a wish must weigh more in a message that says much else
-TOLD_BESIDE: Final = 2.0  # what a wish gains by something lasting that was told in the same sentence
-
-_FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|we|our|me)\b|我|咱", re.IGNORECASE)
-_OF_ANOTHER = re.compile(r"(?:i|we|you|he|she|it|they|that|this)\b|[我你您他她它咱这那]", re.IGNORECASE)
-_OWNED = re.compile(r"the \w+(?:'s| \w+ is| \w+ are| is| are) ", re.IGNORECASE)  # "the truck is mine"
-_OF_A_READER = re.compile(r"(?:you(?:'ll|'re|'ve)?|he|she|they)\b", re.IGNORECASE)
-_IN_PASSING = re.compile(
-    r"\b(?:think|guess|know|wonder\w*|mean|hope|thank\w*|sorry|sure|you|your|that|this|it|just|now|today|want\w*"
-    r"|need\w*|see)\b|[你您这那]|谢|觉得|想|看|说|今天|刚",
-    re.IGNORECASE,
-)
-# What no longer holds replaces another line than what holds now: "I no longer live in Berlin, I moved to Porto".
-_NO_LONGER = re.compile(r"i(?:'m| am)? no longer\b|i (?:don't|do not) [^,]{1,60} any ?(?:more|longer)\b", re.IGNORECASE)
-# Asks whether a wish will be heard: "prices in rupees, ok?"
-_TAG = re.compile(
-    r"(?:ok(?:ay)?|alright|all right|please|yeah|yes|right|deal|got it|understood|(?:would|could|will"
-    r"|can) you(?: please)?)"
-    r"|(?:好|行|可以|对|成|中|记住了?|明白了?|听到了?|知道了?)(?:吗|吧|不|么|嘛|不好|不行)?",
-    re.IGNORECASE,
-)
-_CLOSED_QUESTION = re.compile(r"[吗呢么]$")
-_CONFIRMED = re.compile(
-    r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$", re.IGNORECASE
-)
+STATED_BESIDE: Final = 2.0  # what a wish gains by something lasting that is stated in the same sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +38,31 @@ def _weight(reading: Reading) -> tuple[bool, bool, bool]:
     return traits.directive, traits.standing, reading.importance == "high"
 
 
-def stated(sentence: Sentence, language: ModuleType, *, crowded: bool) -> list[Kept]:
+def stated(sentence: Sentence, language: Language, *, crowded: bool) -> list[Kept]:
     """Return the statements of a sentence. Clauses that follow one belong to it, unless they ask or order.
 
     Statements that follow each other are one: "I'm Mei, I moved to Lisbon".
     crowded: the message says much else, so that an order in it is most likely about that.
     """
     tagged = sentence.question and not _asks_after(sentence, language)
-    if tagged and not _TAG.fullmatch(sentence.clauses[-1].plain):
+    if tagged and not _PATTERNS["tag"].fullmatch(sentence.clauses[-1].plain):
         return []
-    if language.ATTRIBUTED.match(sentence.clauses[-1].plain):  # "…, she added"
+    if language.patterns["attributed"].match(sentence.clauses[-1].plain):  # "…, she added"
         return []
     reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
     reader.read()
-    return [kept for kept in reader.found if not tagged or traits_of(kept.reading.category).directive]
+    return [kept for kept in reader.statements if not tagged or traits_of(kept.reading.category).directive]
 
 
-def clauses_of(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:
+def clauses_of(sentence: Sentence, language: Language) -> list[tuple[int, int]]:
     """Return the clauses' bounds; "from now on, …", "in our team, …" and "…, always" are one with their other half."""
-    plain = sentence.plain
+    plain, patterns = sentence.plain, language.patterns
     bounds: list[tuple[int, int]] = []
     for clause in sentence.clauses:
         if bounds and (
-            language.FROM_NOW_ON.match(plain, *bounds[-1])
-            or language.OPENER.match(plain, *bounds[-1])
-            or language.APPOSED.match(plain, bounds[-1][0], clause.end)
-            or language.APPOSED.match(plain, *bounds[-1])
-            or language.TAIL.match(plain, clause.start, clause.end)
+            any(patterns[name].match(plain, *bounds[-1]) for name in ("from now on", "opener", "apposed"))
+            or patterns["apposed"].match(plain, bounds[-1][0], clause.end)
+            or patterns["tail"].match(plain, clause.start, clause.end)
         ):
             bounds[-1] = (bounds[-1][0], clause.end)
         else:
@@ -93,56 +70,21 @@ def clauses_of(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]
     return bounds
 
 
-def asks(plain: str, language: ModuleType) -> bool:
-    """Return whether a clause asks."""
-    return bool(language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain))
-
-
-def after(pattern: re.Pattern[str], text: str, start: int) -> int:
-    """Return where a pattern that may stand at a place ends."""
-    match = pattern.match(text, start)
-    return match.end() if match else start
-
-
-def reading_at(plain: str, start: int, end: int, language: ModuleType, *, least: float = KEPT) -> Reading | None:
-    """Read a clause as a statement, by the shapes and then by the tables. least: the sum that keeps it."""
-    shape = next((shape for shape in language.SHAPES if shape.pattern.match(plain, start, end)), None)
-    found: Reading | None = shape.reading if shape else language.read_statement(plain, start, end, least=least)
-    if found is None or language.ONE_OFF.search(plain):
-        return None
-    return None if language.BLOCKED.search(plain) and not traits_of(found.category).directive else found
-
-
-def wish_at(
-    plain: str,
-    start: int,
-    end: int,
-    language: ModuleType,
-    *,
-    condition: tuple[int, int] | None = None,
-    reasoned: float = 0.0,
-    leads: bool = True,
-) -> Reading | None:
-    """Read a clause as a standing wish: see `read_wish`."""
-    found: Reading | None = language.read_wish(plain, start, end, condition=condition, reasoned=reasoned, leads=leads)
-    return None if found is None or language.ONE_OFF.search(plain) else found
-
-
-def _asks_after(sentence: Sentence, language: ModuleType) -> bool:
+def _asks_after(sentence: Sentence, language: Language) -> bool:
     """Return whether only a question's last clause asks: "I love spicy food, what should I cook?", not "…, right?"."""
     last = sentence.clauses[-1]
-    if len(sentence.clauses) == 1 or _CONFIRMED.match(last.plain):
+    if len(sentence.clauses) == 1 or _PATTERNS["confirmed"].match(last.plain):
         return False
-    return asks(last.plain, language) or bool(
-        language.ORDER.match(sentence.plain, after(language.FILLER, sentence.plain, last.start))
+    return language.asks(last.plain) or bool(
+        language.patterns["order"].match(sentence.plain, language.after("filler", sentence.plain, last.start))
     )
 
 
 class _Reader:
     """Reads the clauses of a sentence one after the other."""
 
-    def __init__(self, sentence: Sentence, language: ModuleType, crowded: float) -> None:
-        self.found: list[Kept] = []
+    def __init__(self, sentence: Sentence, language: Language, crowded: float) -> None:
+        self.statements: list[Kept] = []
         self._sentence = sentence
         self._plain = sentence.plain
         self._language = language
@@ -151,7 +93,7 @@ class _Reader:
         self._kept: Kept | None = None
         self._condition: tuple[int, int] | None = None
         """The bounds of "when you write code", until its main clause follows."""
-        self._of_speaker = sum(bool(_FIRST_PERSON.search(self._plain, *bounds)) for bounds in self._clauses)
+        self._of_speaker = sum(bool(_PATTERNS["first person"].search(self._plain, *bounds)) for bounds in self._clauses)
         self._opens = -1
         """Where the clauses begin that may tell the reason of a wish: "my kids read along, so keep it clean"."""
 
@@ -164,82 +106,79 @@ class _Reader:
     def _clause(self, number: int, start: int, end: int) -> bool:
         """Read a clause. Returns False where the rest is not the user's statement."""
         language, plain = self._language, self._plain[start:end]
-        conditional = bool(language.CONDITION.match(plain))
-        asking = (self._sentence.question and end == self._clauses[-1][1]) or (
-            not conditional and asks(plain, language)
-        )
-        said = after(language.FILLER, self._plain, start)
+        conditional = bool(language.patterns["condition"].match(plain))
+        asking = (self._sentence.question and end == self._clauses[-1][1]) or (not conditional and language.asks(plain))
+        begin = language.after("filler", self._plain, start)
         if asking:
-            found = self._wish_in_question(said, start, end)
+            reading = self._wish_in_question(begin, start, end)
         else:
-            found = self._read(number, said, end, conditional=conditional) if said < end else None
-        wish = found is not None and traits_of(found.category).directive
-        if not wish and language.ASIDE.search(plain):  # "he said, …"
+            reading = self._read(number, begin, end, conditional=conditional) if begin < end else None
+        wish = reading is not None and traits_of(reading.category).directive
+        if not wish and language.patterns["aside"].search(plain):  # "he said, …"
             return False
-        opening = conditional or bool(language.FOR_ME.match(plain))
-        if found and (wish or self._condition is None):
-            self._keep(found, said, end, wish=wish)
+        opening = conditional or bool(language.patterns["for me"].match(plain))
+        if reading and (wish or self._condition is None):
+            self._keep(reading, begin, end, wish=wish)
         elif asking and self._wishes_on(start, end):
             self._extend(end)  # 我问药的事，你要写清楚是哪里来的
-        elif asking or opening or language.ORDER.match(self._plain, said):
+        elif asking or opening or language.patterns["order"].match(self._plain, begin):
             self._order(start, end, asking=asking, opening=opening)
         elif self._kept:
             self._extend(end)
         elif self._opens < 0:
-            self._opens = said
+            self._opens = begin
         return True
 
     def _wishes_on(self, start: int, end: int) -> bool:
         """Return whether a clause with a word of a question goes on with a wish."""
         if self._sentence.question or not self._kept or not traits_of(self._kept.reading.category).directive:
             return False
-        return bool(self._language.WISHING.match(self._plain, start, end))
+        return bool(self._language.patterns["wishing"].match(self._plain, start, end))
 
-    def _wish_in_question(self, said: int, start: int, end: int) -> Reading | None:
+    def _wish_in_question(self, begin: int, start: int, end: int) -> Reading | None:
         """Read 以后别问我睡得好不好: words of a question in a wish."""
-        if self._sentence.question or not self._language.WISHING.match(self._plain, start, end):
+        if self._sentence.question or not self._language.patterns["wishing"].match(self._plain, start, end):
             return None
-        if _CLOSED_QUESTION.search(self._plain[start:end]):
+        if _PATTERNS["closed question"].search(self._plain[start:end]):
             return None
-        return wish_at(self._plain, said, end, self._language, condition=self._condition)
+        return self._language.wish(self._plain, begin, end, condition=self._condition)
 
-    def _read(self, number: int, said: int, end: int, *, conditional: bool) -> Reading | None:
+    def _read(self, number: int, begin: int, end: int, *, conditional: bool) -> Reading | None:
         """Read a clause as a statement or a wish; with the next one or the whole sentence where it says too little."""
         language, plain = self._language, self._plain
         least = KEPT if self._crowded else KEPT_ALONE
-        found = reading_at(plain, said, end, language, least=least)
-        if self._opens >= 0 and _OF_A_READER.match(plain, self._opens):
-            return found  # "You'll find it, just keep trying"
-        found = found or wish_at(
+        reading = language.statement(plain, begin, end, least=least)
+        if self._opens >= 0 and _PATTERNS["of a reader"].match(plain, self._opens):
+            return reading  # "You'll find it, just keep trying"
+        reading = reading or language.wish(
             plain,
-            said,
+            begin,
             end,
-            language,
             condition=self._condition,
             reasoned=self._reasoned(number) - self._crowded,
             leads=self._opens < 0 and not self._kept,
         )
         behind = self._clauses[number + 1 :] if number == 0 else self._clauses[number + 1 : number + 2]
-        if found or not behind:
-            return found
-        told = language.SUBJECT.match(plain, said) and not conditional and not self._sentence.question
-        if told and (not _OF_ANOTHER.match(plain, behind[0][0]) or _OWNED.match(plain, said)):
-            found = reading_at(plain, said, behind[0][1], language, least=least)
-        if found is None and self._kept is None and number == 0 and not self._orders(behind):
-            found = wish_at(plain, said, behind[-1][1], language, reasoned=-self._crowded)
-        return found
+        if reading or not behind:
+            return reading
+        own = language.patterns["subject"].match(plain, begin) and not conditional and not self._sentence.question
+        if own and (not _PATTERNS["of another"].match(plain, behind[0][0]) or _PATTERNS["owned"].match(plain, begin)):
+            reading = language.statement(plain, begin, behind[0][1], least=least)
+        if reading is None and self._kept is None and number == 0 and not self._orders(behind):
+            reading = language.wish(plain, begin, behind[-1][1], reasoned=-self._crowded)
+        return reading
 
-    def _keep(self, found: Reading, said: int, end: int, *, wish: bool) -> None:
-        first = self._condition[0] if self._condition else said
-        if 0 <= self._opens < first and (wish or self._tells(self._opens, said)):
+    def _keep(self, reading: Reading, begin: int, end: int, *, wish: bool) -> None:
+        first = self._condition[0] if self._condition else begin
+        if 0 <= self._opens < first and (wish or self._tells(self._opens, begin)):
             first = self._opens
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER
-        if self._kept and together and not _NO_LONGER.match(self._plain, self._kept.start):
-            self._kept = self._kept.joined(end, found)
+        if self._kept and together and not _PATTERNS["no longer"].match(self._plain, self._kept.start):
+            self._kept = self._kept.joined(end, reading)
             return
         self._close()
-        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else said, end, found)
+        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else begin, end, reading)
 
     def _order(self, start: int, end: int, *, asking: bool, opening: bool) -> None:
         """Take a clause that asks or orders: it ends a statement, but belongs to a wish, or begins one."""
@@ -258,21 +197,23 @@ class _Reader:
 
     def _close(self) -> None:
         if self._kept:
-            self.found.append(self._kept)
+            self.statements.append(self._kept)
         self._kept = None
 
     def _reasoned(self, number: int) -> float:
         """Return what a wish gains by what stands beside it: something lasting, or at least "I", "my"."""
         if self._kept:
-            return TOLD_BESIDE
+            return STATED_BESIDE
         start, end = self._clauses[number]
-        own = bool(_FIRST_PERSON.search(self._plain, start, end))
+        own = bool(_PATTERNS["first person"].search(self._plain, start, end))
         return float(self._of_speaker > own)
 
     def _orders(self, clauses: list[tuple[int, int]]) -> bool:
-        return self._sentence.question or any(self._language.ORDER.match(self._plain, start) for start, _ in clauses)
+        return self._sentence.question or any(
+            self._language.patterns["order"].match(self._plain, start) for start, _ in clauses
+        )
 
     def _tells(self, start: int, end: int) -> bool:
         """Return whether clauses before a statement belong to it: "my knees are bad, so I swim", not "thanks, …"."""
         before = self._plain[start:end]
-        return bool(_FIRST_PERSON.search(before)) and not _IN_PASSING.search(before)
+        return bool(_PATTERNS["first person"].search(before)) and not _PATTERNS["in passing"].search(before)

@@ -1,10 +1,10 @@
 """Reads an English clause that tells of its speaker: subject, verb, and what follows are weighed by the tables."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from extractor.language.sentences import QUOTED
+from extractor.tables.reader import table
 
 from .clause_en import (
     MARK_WEIGHTS,
@@ -27,17 +27,11 @@ from .clause_en import (
     read_verb,
     words_of_clause,
 )
-from .reading import KEPT, Reading
+from .reading import KEPT, Reading, statement_of
 
 __all__ = ["read_statement"]
 
-# Words without which no clause is read; they spare the rest.
-_SPEAKS = re.compile(
-    r"\b(?:i|im|ive|we|weve|me|my|our|us|here|speaking|due|got|been|born|vegan|vegetarian|allergic"
-    rf"|{'|'.join(sorted(WORDS['bare kin']))})\b|\d|\bthe \w+(?: \w+)? uses\b"
-    r"|(?:day|ary|ber|ril|ed)\b|\b(?:grew|went|left|lost|began|became|bought|sold)\b",
-    re.IGNORECASE,
-)
+_SPEAKS: Final = table("rules_en").patterns()["speaks"]
 _NEVER_SAID, _NOT_SAID, _DONE_ONCE = -3.0, -2.0, -4.0  # what speaks against a memory
 _A_KIND, _A_STATE_OF_ONES_OWN, _LITTLE = 2.5, 1.5, 0.5  # what speaks for one
 _ENDURED, _ENDURED_ONCE, _ABLE, _PLANNED, _RATHER = 3.0, 1.5, 1.5, 1.0, 2.5
@@ -61,13 +55,8 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     score = subject.weight + weight + _marks(words, verb, subject.verb_at, subject.whose)
     if score < least:
         return None
-    of_work = subject.whose in ("we", "thing", "there", "owned") or category == "decision"
-    return Reading(
-        category,
-        "O" if category == "preference" else "W" if of_work else "B",
-        "normal" if subject.whose == "thing" else "high",
-        min(0.9, 0.7 + 0.05 * max(0.0, score - KEPT)),
-    )
+    of_work = subject.whose in ("we", "thing", "there", "owned")
+    return statement_of(category, score, of_work=of_work, of_a_thing=subject.whose == "thing")
 
 
 def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
@@ -247,10 +236,10 @@ def _marks(words: Sequence[Word], verb: Verb, verb_at: int, whose: str) -> float
     if rest and rest[-1].low in ("one", "ones"):
         return _NEVER_SAID
     before = {MARKS_OF.get(word.low, "") for word in words[: max(0, verb_at - 1)]}
-    seen = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
-    seen |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
-    seen |= before & {"often", "since", "date", "moment", "kin", "member"}
-    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before, whose) if name)
+    marks = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
+    marks |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
+    marks |= before & {"often", "since", "date", "moment", "kin", "member"}
+    score = sum(MARK_WEIGHTS[name] for name in marks - _without_weight(rest, verb, before, whose) if name)
     if any(word.text[0].isupper() and word.low != "i" and len(word.text) > 1 for word in rest):
         score += 1  # a name
     if any(word.low[0].isdigit() or word.low in WORDS["counts"] for word in rest):

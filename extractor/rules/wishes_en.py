@@ -1,34 +1,22 @@
 """Reads an English clause that wishes something of the assistant for good: by its form, not by its topic."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from extractor.tables.reader import table
+
 from .clause_en import PAST, PRESENT, PROGRESSIVE, Word, is_plural, lemmas, words_of_clause
-from .reading import KEPT, Reading, sets_of, weights_of
-from .words_en import ORDERS, WISH_MARKS, WISH_SETS
+from .reading import Reading, wish_of
 
 __all__ = ["read_wish"]
 
-_ORDERS, _ORDER_WEIGHTS = weights_of(ORDERS)
-_MARKS, _WEIGHTS = weights_of(WISH_MARKS)
-_WORDS: Final = sets_of(WISH_SETS)
-# A clause that tells or asks; not worth more reading.
-_TELLS = re.compile(
-    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who"
-    r"|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
-    r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)"
-    r"| (?:want|need|expect|prefer|hate it|dislike it)"
-    r"| (?:don't|never) (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
-    re.IGNORECASE,
-)
-# A message that says much else may still say "always".
-_FOR_GOOD = re.compile(
-    r"\b(?:always|never|ever|every|each|any|all|only|when(?:ever)?|if|with me|for me|to me)\b", re.IGNORECASE
-)
+_TABLE: Final = table("rules_en")
+_PATTERNS: Final = _TABLE.patterns()
+_ORDERS, _ORDER_WEIGHTS = _TABLE.weights("orders")
+_MARKS, _WEIGHTS = _TABLE.weights("wish marks")
+_WORDS: Final = _TABLE.sets("wish words")
 _LASTING: Final = frozenset(
     word for word, name in _MARKS.items() if name in ("lasting", "only", "mine", "your", "rather")
 )
@@ -59,12 +47,8 @@ class _Wish:
 def read_wish(
     plain: str, start: int, end: int, *, condition: tuple[int, int] | None, reasoned: float, leads: bool
 ) -> Reading | None:
-    """Read a clause as a standing wish; None for an order for once.
-
-    condition: the bounds of "when you plan a trip" before it. reasoned: what is added for a reason that stands beside
-    it. leads: the clause begins its sentence.
-    """
-    if _TELLS.match(plain, start) or (reasoned < 0 and not _FOR_GOOD.search(plain, start, end)):
+    """Read a clause as a standing wish, by its form: see `Language.wish`."""
+    if _PATTERNS["tells"].match(plain, start) or (reasoned < 0 and not _PATTERNS["for good"].search(plain, start, end)):
         return None
     condition, start = (condition, start) if condition else _condition(plain, start, end)
     wish = _cut(plain, start, end, condition)
@@ -78,7 +62,7 @@ def read_wish(
         if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.whole)) and not _bounded(wish.main):
             return None  # "give me some examples"
     score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
-    return Reading("instruction", "O", "high", min(0.9, 0.75 + 0.04 * (score - KEPT))) if score >= KEPT else None
+    return wish_of(score)
 
 
 def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
@@ -258,7 +242,7 @@ def _forbidden(words: Sequence[str]) -> float | None:
     titled = second == "call" and words[2:3] == ["me"] and bool(words[3])
     if (first == "stop" and second.endswith("ing")) or titled or (general and second in _WORDS["given to"]):
         return _STOPS  # "don't call me sir", "don't wish me a nice day"
-    return None if second in _NO_ORDER or _told(second) else _FORBIDS
+    return None if second in _NO_ORDER or _states(second) else _FORBIDS
 
 
 def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
@@ -344,8 +328,8 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     if for_mine or (words[1:] and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"]))):
         return _PLAIN
     longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
-    told = any(_told(word) for word in words[1:])  # "that sounds good to me"
-    if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
+    stated = any(_states(word) for word in words[1:])  # "that sounds good to me"
+    if len(words) > longest or stated or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
     contrasted = "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words)  # "kilometres, not miles"
@@ -357,12 +341,12 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
     portion = any(a == "for" and (b in _WORDS["times"] or b[0].isdigit()) for a, b in pairwise(words))
     in_form = any(map(is_plural, words[:2])) and (portion or {"in", "as"} & set(words[1:4]))
-    asked = words[-1] in ("please", "pls", "plz", "always")
+    requested = words[-1] in ("please", "pls", "plz", "always")
     manner = _of_answers(noun) and len(noun) <= _LONGEST_MANNER
-    if manner or for_me or (in_form and not asked) or (asked and len(noun) > 1):
+    if manner or for_me or (in_form and not requested) or (requested and len(noun) > 1):
         return _PLAIN
-    compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
-    return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
+    compared = requested or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
+    return _WEAK if requested or (compared and not conditional) else _SCARCELY if conditional else None
 
 
 def _sorted(words: Sequence[str]) -> bool:
@@ -373,7 +357,7 @@ def _sorted(words: Sequence[str]) -> bool:
     return named and (last or at < len(words) - 1)
 
 
-def _told(word: str) -> bool:
+def _states(word: str) -> bool:
     """Return whether a word is the verb of a statement: "sounds", "spoke", "tried"."""
     if word.endswith("ed") and len(word) > len("need"):
         return True
@@ -410,23 +394,23 @@ def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
 def _marked(wish: _Wish, *, reasoned: float) -> float:
     """Return what the words add: for me, every, plain plurals; the, this, first, a."""
     words, whole = wish.main, wish.whole
-    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
+    marks = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
         _MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES
     }
-    seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
-    if "my" in seen and words[0] in _WORDS["prohibitions"]:
-        seen.add("please")
+    marks |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
+    if "my" in marks and words[0] in _WORDS["prohibitions"]:
+        marks.add("please")
     if any(a == "your" and is_plural(b) for a, b in pairwise(words)):
-        seen.add("your")
+        marks.add("your")
     if _names_in_general(words):
-        seen.add("plural")
+        marks.add("plural")
     if _sorted(words):
-        seen.add("sorted")
+        marks.add("sorted")
     if any(a in _WORDS["numbered"] and b[0].isdigit() for a, b in pairwise(words)):
-        seen.add("nth")
+        marks.add("nth")
     if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
-        seen.add("a")
-    return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
+        marks.add("a")
+    return sum(_WEIGHTS[name] for name in marks - _without_weight(wish, marks, reasoned=reasoned) if name)
 
 
 def _counts(words: Sequence[str], at: int) -> bool:
@@ -455,41 +439,41 @@ def _names_in_general(words: Sequence[str]) -> bool:
     )
 
 
-def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]:
+def _without_weight(wish: _Wish, marks: set[str], *, reasoned: float) -> set[str]:
     """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
     words = wish.main
-    void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
+    void = {"me"} if "mine" in marks else {"more"} if "than" in words else set()
     void |= {"more"} if words[0] in _WORDS["traded"] else set()
     void |= {"a"} if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"] else set()
     void |= {"task"} if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    if "sorted" in seen:
+    if "sorted" in marks:
         void |= {"nth", "the"}
     if _order_class(words) == "sparing":
         void.add("the")
-    gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
-    if words[0] != "no" or not gone:
+    lacking = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
+    if words[0] != "no" or not lacking:
         void.add("gone")
     if not _bounded(wish.whole):
         void.add("bound")
     if wish.usual:
         void |= {"the", "a", "nth", "more", "task"}
-    if _points_at_nothing(wish, seen, reasoned=reasoned):
+    if _points_at_nothing(wish, marks, reasoned=reasoned):
         void.add("this")
     return void
 
 
-def _points_at_nothing(wish: _Wish, seen: set[str], *, reasoned: float) -> bool:
+def _points_at_nothing(wish: _Wish, marks: set[str], *, reasoned: float) -> bool:
     """Return whether "it", "that" mean nothing of the moment: "no salt for me, so leave it out"."""
     words = wish.main
     pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
-    lasting = pointing <= {"it"} and bool(seen & {"lasting", "mine"})
-    told = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
+    lasting = pointing <= {"it"} and bool(marks & {"lasting", "mine"})
+    minded = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
     named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")
     return (
         lasting
-        or told
+        or minded
         or (bool(named) and not {"this", "here", "now", "that"} & set(words))
         or words[0] in ("nothing", "i", "it")
         or bool({"here on", "a time"} & set(_pairs(words)))

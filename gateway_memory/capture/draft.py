@@ -116,7 +116,7 @@ def drafted(memory: MemoryRecord, text: str, turn: int = 0) -> Known:
         cosine=None,
         overlap=text_overlap(memory.text, text),
         importance=memory.importance,
-        told_with=memory.turn == turn > 0,
+        same_message=memory.turn == turn > 0,
     )
 
 

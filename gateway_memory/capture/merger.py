@@ -63,7 +63,7 @@ class Merger:
         """
         unread = any(candidate.only_as for candidate in candidates)
         contents = [one_line(candidate.content) for candidate in candidates]
-        said = [one_line(candidate.said) or text for candidate, text in zip(candidates, contents, strict=True)]
+        said = [one_line(candidate.sentence) or text for candidate, text in zip(candidates, contents, strict=True)]
         texts = list(dict.fromkeys([*contents, *said]))
         encoder, vectors = await self._storage.recaller.encoded(texts, _LOADING_SECONDS if unread else NEAREST_SECONDS)
         meanings = {

@@ -97,7 +97,7 @@ class Filing:
         became of it.
         """
         source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
-        unquoted = replace(candidate, turn=0, quote="", said="")
+        unquoted = replace(candidate, turn=0, quote="", sentence="")
         return (await self._changes.save(Scope.parse(turn.joined), source, unquoted)).action
 
     async def _permitted(

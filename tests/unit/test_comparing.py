@@ -18,9 +18,9 @@ from extractor import (
     extract_rules,
     meaning_of,
     stands_alone,
-    still_told,
     unsure,
     with_unread,
+    without_withdrawn,
 )
 from extractor.merge.compare import tells_of_change
 from recall import text_overlap
@@ -48,7 +48,7 @@ def telling(text: str) -> float | None:
 
 def told(new: str, old: str, *, said: str = "", near: float | None = None, protected: bool = False) -> Decision:
     candidate = Candidate(
-        content=new, category="fact", type="B", importance="normal", confidence=0.9, said=said, telling=telling(new)
+        content=new, category="fact", type="B", importance="normal", confidence=0.9, sentence=said, telling=telling(new)
     )
     return decide(candidate, [known(new, old, near=near, protected=protected)])
 
@@ -185,7 +185,7 @@ def test_sentences_that_may_tell_of_a_change_are_found(message: str, told_of: li
 def test_what_the_rules_keep_is_not_told_twice() -> None:
     turn = Turn(id=1, user="I've switched from vim to helix", reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     (kept,) = with_unread(turn, extract_rules(turn))
-    assert (kept.only_as, kept.said) == (frozenset(), turn.user)
+    assert (kept.only_as, kept.sentence) == (frozenset(), turn.user)
 
 
 @pytest.mark.parametrize(
@@ -216,4 +216,4 @@ def test_a_change_stands_alone(sentence: str, changed: str, alone: str) -> None:
     ],
 )
 def test_what_is_taken_back_is_no_longer_told(text: str, left: str) -> None:
-    assert " ".join(still_told(text).split()) == left
+    assert " ".join(without_withdrawn(text).split()) == left

@@ -240,6 +240,10 @@ def test_relative_dates_are_resolved(text: str, first: str, last: str) -> None:
     assert Span(date.fromisoformat(first), date.fromisoformat(last)) in relative_dates_of(text, TODAY)
 
 
+def test_two_numerals_before_a_month_are_no_date() -> None:
+    assert dates_of("二三月有空", TODAY) == []
+
+
 @pytest.mark.parametrize(
     "text", ["12月18日", "2026年12月18号", "十二月十八日", "December 18th", "18 Dec 2026", "在2026-12-18", "2026/12/18"]
 )

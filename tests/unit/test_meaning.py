@@ -14,7 +14,7 @@ def kept(message: str, *, encoder: str | None = None) -> list[tuple[str, str]]:
     turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     found: list[Candidate | None] = []
     for candidate in with_unread(turn, extract_rules(turn)):
-        texts = (candidate.content, candidate.said or candidate.content)
+        texts = (candidate.content, candidate.sentence or candidate.content)
         told = [meaning_of(text, bundled.encode([text])[0].tolist(), encoder or bundled.name) for text in texts]
         found.append(understood(candidate, *told))
     return [(each.category, each.content) for each in found if each and not each.only_as]

@@ -33,7 +33,7 @@ def told(content: str, said: str, quote: str = "", category: str = "fact") -> st
 )
 def test_a_wording_that_says_just_what_was_said_is_kept(content: str, said: str) -> None:
     (candidate,), _ = pointed(content, said)
-    assert (candidate.content, candidate.said, candidate.turn, candidate.doubt) == (content, said, 7, "")
+    assert (candidate.content, candidate.sentence, candidate.turn, candidate.doubt) == (content, said, 7, "")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor import Seen, Summary, SummaryInput, Turn, extract_rules, summarize
-from extractor.model.exchanges import exchanges_of, told_by
+from extractor.model.exchanges import exchanges_of, outline_of
 
 TALKS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "talks.jsonl").read_text("utf-8").splitlines()
@@ -67,10 +67,10 @@ def test_a_record_tells_what_the_session_was_about_and_where_it_ended(talk: dict
 
 def test_an_answered_question_stays_no_open_one_and_small_talk_closes_it() -> None:
     asked = [(True, "Can you rename the module?"), (False, "I renamed it. Shall I update the docs too?")]
-    assert told_by(exchanges_of(asked)).unanswered == ("Shall I update the docs too?",)
-    assert told_by(exchanges_of([*asked, (True, "no, thanks"), (False, "All right.")])).unanswered == ()
-    assert told_by(exchanges_of([(True, "帮我改一下名字")])).unanswered == ("帮我改一下名字",)
-    assert told_by(exchanges_of([(True, "查一下天气"), (False, "晴。还有什么可以帮你的吗？")])).unanswered == ()
+    assert outline_of(exchanges_of(asked)).unanswered == ("Shall I update the docs too?",)
+    assert outline_of(exchanges_of([*asked, (True, "no, thanks"), (False, "All right.")])).unanswered == ()
+    assert outline_of(exchanges_of([(True, "帮我改一下名字")])).unanswered == ("帮我改一下名字",)
+    assert outline_of(exchanges_of([(True, "查一下天气"), (False, "晴。还有什么可以帮你的吗？")])).unanswered == ()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_answered_question_stays_no_open_one_and_small_talk_closes_it() -> No
     ],
 )
 def test_what_is_put_off_is_to_be_done(message: str, *, put_off: bool) -> None:
-    assert bool(told_by(exchanges_of([(True, message), (False, "OK")])).later) == put_off
+    assert bool(outline_of(exchanges_of([(True, message), (False, "OK")])).later) == put_off
 
 
 def test_a_long_session_keeps_its_first_and_its_last_lines() -> None:
@@ -114,6 +114,6 @@ def test_a_stage_summary_of_the_rules_is_not_told_beside_what_it_was_made_of() -
         st.tuples(st.booleans(), st.text(st.sampled_from("abc你好了吗明天再还没帮我done. ,，。？?\n-*"), max_size=60))
     )
 )
-def test_any_turns_can_be_read(said: list[tuple[bool, str]]) -> None:
-    told = told_by(exchanges_of(said))
-    assert len(told.topic) <= 100 or len(told.wanted) == 1
+def test_any_turns_can_be_read(messages: list[tuple[bool, str]]) -> None:
+    outline = outline_of(exchanges_of(messages))
+    assert len(outline.topic) <= 100 or len(outline.wanted) == 1

@@ -147,9 +147,9 @@ def _without_taken_back(text: str) -> str:
     """Return the text of a memory without what it takes back, which is not quoted either."""
     if not text:
         return ""
-    from extractor import still_told  # a hook in whose journal nothing was replaced has no time to import it
+    from extractor import without_withdrawn  # a hook in whose journal nothing was replaced has no time to import it
 
-    return still_told(text)
+    return without_withdrawn(text)
 
 
 def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:

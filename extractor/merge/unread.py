@@ -1,6 +1,5 @@
 """Finds the sentences of a message that no rule reads, and that may yet say something: "had it painted green"."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -8,12 +7,13 @@ from typing import Final
 from extractor.language.kind import has_han, is_greeting
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
-from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
+from extractor.rules.language import language_of
+from extractor.tables.reader import table
 from extractor.types import Candidate, Turn
 
-from .attributes import MARKS
+from .attributes import marks
 from .compare import length_of
 from .statement import predicate, read
 
@@ -25,18 +25,10 @@ SHORTEST, LONGEST = 3, 200  # characters of a sentence
 MOST_QUOTED: Final = 0.25
 CONFIDENCE: Final = 0.8
 
-_POINTS = re.compile(r"\b(?:it|them|that one|this one)\b(?!'s\b)")
-_STANDS_FOR = re.compile(  # what was said before
-    r"(?:it|that|this|these|those|they|them|he|she|there|(?:he|she|that)s|its|theyre)\b"
-    r"(?! (?:is|are) (?:a|an|no|\w+s)\b)|[它这那他她]",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(
-    r"(?:yes|yeah|yep|yup|no|nope|nah|thanks|thank you|wow|great|cool|sure|exactly|agreed|sounds|glad|sorry|congrats"
-    r"|oh|aw+|haha\w*|lol|same)\b|[对是嗯哦啊哈好行]|谢|没事|不客气|当然|确实|真的",
-    re.IGNORECASE,
-)
-_OF_A_THING = re.compile(r"(?:my|our|the|his|her|their) .+|(?:.+的)?[^我咱的\x00-\x7f]+", re.IGNORECASE)
+_TABLE: Final = table("merging")
+_PATTERNS: Final = _TABLE.patterns()
+_EXACT: Final = _TABLE.patterns("exact", flags=0)
+
 _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes later has a subject before it
 
 
@@ -45,10 +37,10 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     candidates = list(kept)
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
-    found: list[Candidate] = []
-    said = sentences(own_words(turn.user[:LONGEST_READ]))
-    chats = _answers_or_tells_much(said)
-    for sentence in said:
+    unread: list[Candidate] = []
+    own = sentences(own_words(turn.user[:LONGEST_READ]))
+    chats = _answers_or_tells_much(own)
+    for sentence in own:
         only_as = may_be(sentence)
         if chats:
             only_as -= {"statement"}
@@ -57,9 +49,9 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         text = text_of(sentence)
         of_it = [number for number, candidate in enumerate(candidates) if candidate.content in text]
         for number in of_it:
-            candidates[number] = replace(candidates[number], said=text)
-        if not of_it and len(found) < MOST:
-            found.append(
+            candidates[number] = replace(candidates[number], sentence=text)
+        if not of_it and len(unread) < MOST:
+            unread.append(
                 Candidate(
                     content=text,
                     category="fact",
@@ -69,7 +61,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
                     only_as=only_as,
                 )
             )
-    return candidates + found
+    return candidates + unread
 
 
 def stands_alone(text: str, changed: str) -> str:
@@ -78,48 +70,45 @@ def stands_alone(text: str, changed: str) -> str:
     changed: the memory's text. "had it painted green" after "my bike is red" becomes "had my bike painted green", and
     漆成绿色了 after 我的自行车是红色的 becomes 我的自行车：漆成绿色了.
     """
-    met = predicate(changed)
-    thing = changed[: met.start()].strip() if met else ""
-    if not _OF_A_THING.fullmatch(thing) or statement_words(thing) & statement_words(text):
+    verb = predicate(changed)
+    thing = changed[: verb.start()].strip() if verb else ""
+    if not _PATTERNS["of a thing"].fullmatch(thing) or statement_words(thing) & statement_words(text):
         return text
     if has_han(text):
-        begins = min((found.start() for pattern in MARKS.values() if (found := pattern.search(text))), default=_LATE)
+        begins = min((mark.start() for pattern in marks().values() if (mark := pattern.search(text))), default=_LATE)
         return f"{thing}：{text}" if begins < _LATE and not read(text).speaker else text
     named = thing if thing[1:2].isupper() else f"{thing[0].lower()}{thing[1:]}"
-    return _POINTS.sub(lambda _: named, text, count=1)
+    return _EXACT["points at a thing"].sub(lambda _: named, text, count=1)
 
 
-def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
+def _answers_or_tells_much(message: Sequence[Sentence]) -> bool:
     """Return whether a message goes on with a talk, whose exchanges are remembered as they are."""
-    stated = [sentence for sentence in said if not sentence.question and not is_greeting(sentence.text)]
-    return len(stated) > 1 or any(_GOES_ON.match(sentence.plain) for sentence in said[:1])
+    stated = [sentence for sentence in message if not sentence.question and not is_greeting(sentence.text)]
+    return len(stated) > 1 or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in message[:1])
 
 
 def text_of(sentence: Sentence) -> str:
     """Return a sentence as one line, without the words that only lead to it ("by the way, …")."""
-    filler = (patterns_zh if has_han(sentence.plain) else patterns_en).FILLER.match(sentence.plain)
-    return " ".join(sentence.text[filler.end() if filler else 0 :].split())
+    return " ".join(sentence.text[language_of(sentence.plain).after("filler", sentence.plain, 0) :].split())
 
 
 def points_back(text: str) -> bool:
-    """Return whether a sentence begins with a word for what was told before it: "she", "that", 它."""
-    return bool(_STANDS_FOR.match(text))
+    """Return whether a sentence begins with a word for what was stated before it: "she", "that", 它."""
+    return bool(_PATTERNS["stands for"].match(text))
 
 
 def may_be(sentence: Sentence) -> frozenset[str]:
     """Return what a sentence may be (see `only_as`); nothing where it asks, or repeats another's words."""
-    language = patterns_zh if has_han(sentence.plain) else patterns_en
-    plain = sentence.plain
+    plain, language = sentence.plain, language_of(sentence.plain)
     if sentence.question or MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
         return frozenset()
-    if language.ATTRIBUTED.match(sentence.clauses[-1].plain) or language.BLOCKED.search(plain):
+    patterns = language.patterns
+    if patterns["attributed"].match(sentence.clauses[-1].plain) or patterns["blocked"].search(plain):
         return frozenset()
-    if any(language.ASIDE.search(clause.plain) for clause in sentence.clauses) or language.ONE_OFF.search(plain):
+    if any(patterns["aside"].search(clause.plain) for clause in sentence.clauses) or patterns["one-off"].search(plain):
         return frozenset()
-    said = language.FILLER.match(plain)
-    start = said.end() if said else 0
-    asks = language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain)
+    start = language.after("filler", plain, 0)
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
-    if asks or quotes or language.ORDER.match(plain, start) or language.CONDITION.match(plain):
+    if language.asks(plain) or quotes or patterns["order"].match(plain, start) or patterns["condition"].match(plain):
         return frozenset({"wish"})
-    return frozenset({"change"} if _STANDS_FOR.match(plain, start) else {"change", "statement", "wish"})
+    return frozenset({"change"} if _PATTERNS["stands for"].match(plain, start) else {"change", "statement", "wish"})

@@ -1,0 +1,1 @@
+"""What the extractor knows of languages: plain-text tables, which `reader.py` reads."""
