@@ -15,7 +15,7 @@ from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_
 from gateway_memory.capture.upkeep import Distilled
 from gateway_memory.cli.places import no_folder, whose_of
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import PHRASES, say
+from gateway_memory.edge.phrases import say, texts
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY
@@ -127,7 +127,9 @@ async def _examine(settings: ExtractorSettings) -> int:
         slowest = max(slowest, time.monotonic() - started)
     except ModelError as error:
         reason = f"model_{error.kind}"
-        return _bad(f"The model gave no answer: {say('en', reason if reason in PHRASES else 'model_unknown')}.")
+        return _bad(
+            f"The model gave no answer: {say('en', reason if reason in texts('phrases') else 'model_unknown')}."
+        )
     finally:
         await model.close()
     _tell_cost(settings, usage, slowest)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway_memory.capture.changes import Refused
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.edge.phrases import say
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
@@ -93,7 +94,8 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
     lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
-    lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
+    zone = ports.memory.zone
+    lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
     if await ports.storage.event_log.edited_since(scope.key, at):
         lines.append(say(language, "undo_by_hand"))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
 from gateway_memory.commands.receipts import counted
 from gateway_memory.context.opening import digest_since, waiting_reviews
-from gateway_memory.edge.phrases import PHRASES, Language, say
+from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.health import WorkspaceHealth
@@ -263,7 +263,7 @@ def _failure_lines(language: Language, failures: list[dict[str, Any]]) -> list[s
 def _model_failure(failures: list[dict[str, Any]]) -> str:
     """Return how the model failed last, but for its rest after failures."""
     kinds = (f"model_{each['place'].removeprefix('model.')}" for each in failures if each["place"].startswith("model."))
-    return next((kind for kind in kinds if kind in PHRASES), "model_unknown")
+    return next((kind for kind in kinds if kind in texts("phrases")), "model_unknown")
 
 
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:

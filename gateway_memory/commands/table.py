@@ -1,6 +1,6 @@
 """The commands, one entry each. The chat, its help, the shell, its completion and docs/commands.md are made from it.
 
-To add a command, write its function, add an entry here and its phrases in `gateway_memory/edge/phrases.py`.
+To add a command, write its function, add an entry here and its phrases in `gateway_memory/edge/texts/`.
 """
 
 from difflib import get_close_matches

@@ -18,7 +18,7 @@ from patience import seconds, until
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.context import finder
-from gateway_memory.edge.phrases import PHRASES
+from gateway_memory.edge.phrases import texts
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp.server import make_server
@@ -114,8 +114,8 @@ async def test_a_search_whose_part_is_late_is_partial(
                 assert SAID in str(found), "what there is comes"
             typed = f"/memory search {QUERY}" + (f" --kind {part.kind}" if part.kind else "")
             answer = str(await memory.command(session, typed))
-            assert any(PHRASES[each][0] in answer for each in ("search_late", "search_late_empty")), answer
-            assert PHRASES["search_empty"][0] not in answer
+            assert any(texts("phrases")[each]["en"] in answer for each in ("search_late", "search_late_empty")), answer
+            assert texts("phrases")["search_empty"]["en"] not in answer
             blocked.let_go()
         found = await memory.search(session, QUERY, kinds=kinds)
         assert (found.outcome, found.late, bool(found)) == ("full", False, True)
@@ -152,7 +152,7 @@ async def shell(workspace: Path, *words: str) -> str:
 
 async def in_shell(memory: GatewayMemory, _: Session) -> bool:
     answer = await shell(memory.workspace, QUERY)
-    return PHRASES["search_late"][0] in answer or PHRASES["search_late_empty"][0] in answer
+    return texts("phrases")["search_late"]["en"] in answer or texts("phrases")["search_late_empty"]["en"] in answer
 
 
 async def in_shell_as_json(memory: GatewayMemory, _: Session) -> bool:
@@ -166,7 +166,7 @@ async def by_an_agent(memory: GatewayMemory, _: Session) -> bool:
 async def in_chinese(memory: GatewayMemory, session: Session) -> bool:
     session.language = "zh"
     answer = str(await memory.command(session, f"/memory 搜索 {QUERY}"))
-    return PHRASES["search_late"][1] in answer or PHRASES["search_late_empty"][1] in answer
+    return texts("phrases")["search_late"]["zh"] in answer or texts("phrases")["search_late_empty"]["zh"] in answer
 
 
 async def over_http(memory: GatewayMemory, _: Session) -> bool:
@@ -227,12 +227,12 @@ async def test_an_opening_that_is_late_says_so_and_comes_whole_later(
             patch.setattr(start, "_OPENING_SECONDS", 0.05)
             blocked = Blocked(memory, PARTS["archive"]._replace(name="last"), patch)
             later = await memory.start_session("two", user=OWNER)
-            assert later.opening == PHRASES["opening_late"][0]
+            assert later.opening == texts("phrases")["opening_late"]["en"]
             assert later.opening_partial
             blocked.let_go()
         await until(lambda: not later.opening_partial, "the opening")
         assert SAID in later.opening
-        assert PHRASES["opening_late"][0] not in await memory.opening(later)
+        assert texts("phrases")["opening_late"]["en"] not in await memory.opening(later)
 
 
 async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,12 +250,12 @@ async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monk
             patch.setattr(recaller, "search", late)
             later = await memory.start_session("two", user=OWNER)
             assert (later.opening_partial, SAID in later.opening) == (True, True), "what was ready is told"
-            assert later.opening.endswith(PHRASES["opening_late"][0])
+            assert later.opening.endswith(texts("phrases")["opening_late"]["en"])
             later.language = "zh"
-            assert (await memory.opening(later)).endswith(PHRASES["opening_late"][1])
+            assert (await memory.opening(later)).endswith(texts("phrases")["opening_late"]["zh"])
         whole = await memory.opening(later)
         assert not later.opening_partial
-        assert PHRASES["opening_late"][1] not in whole
+        assert texts("phrases")["opening_late"]["zh"] not in whole
 
 
 async def test_a_host_is_told_that_an_opening_is_partial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,7 @@ from gateway_memory.serving.body import Form, form_of
 from gateway_memory.serving.changes import news
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
 from gateway_memory.serving.page.views import VIEWS, View, erase, save_document
-from gateway_memory.serving.page.visit import Note, NothingHere, Shown, Visit, visited
-from gateway_memory.serving.page.words import preferred, word
+from gateway_memory.serving.page.visit import Note, NothingHere, Shown, Visit, preferred, visited, word
 
 __all__ = ["page_routes"]
 

@@ -6,14 +6,13 @@ from datetime import date, datetime, tzinfo
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from gateway_memory.edge.phrases import Language
+from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.serving.page.words import word
 from gateway_memory.session import Session
 
-__all__ = ["Note", "NothingHere", "Shown", "Visit", "visited"]
+__all__ = ["Note", "NothingHere", "Shown", "Visit", "preferred", "visited", "word"]
 
 
 _DIGITS: Final = 18
@@ -140,3 +139,32 @@ async def visited(memory: GatewayMemory, scope: str, language: Language) -> Sess
     session = await memory.visit(**found.whose)
     session.language = language
     return session
+
+
+# The texts of the page, and the language in which a browser wants them.
+
+
+def word(language: Language, name: str, /, **values: object) -> str:
+    """Return a text of the page. values: what stands in its braces."""
+    text: str = texts("page")[name][language]
+    return text.format(**values) if values else text
+
+
+def preferred(accepted: str, chosen: str) -> Language:
+    """Return the language of a request. accepted: its Accept-Language header. chosen: what the visitor switched to."""
+    if chosen in ("zh", "en"):
+        return "zh" if chosen == "zh" else "en"
+    wanted = [
+        (_quality(rest), name.strip().lower())
+        for name, _, rest in (part.partition(";") for part in accepted.split(","))
+    ]
+    best = max((each for each in wanted if each[1][:2] in ("zh", "en")), key=lambda each: each[0], default=(0.0, "en"))
+    return "zh" if best[1].startswith("zh") else "en"
+
+
+def _quality(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0
