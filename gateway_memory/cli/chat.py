@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.capture.requests import asked_to_forget
-from gateway_memory.cli.places import whose_of
+from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.memory import GatewayMemory

@@ -1,67 +1,48 @@
-"""The chat's commands in a shell: `gateway-memory status` and the others that `COMMANDS` gives a `Shell`."""
+"""The chat's commands in a shell, `gateway-memory status` and the others; and the memory that a command opens."""
 
 import argparse
 import asyncio
 import sys
-from functools import partial
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from gateway_memory.cli.places import add_place, named_of, no_folder, whose_of
-from gateway_memory.commands.command import Command, Shell, ShellCommand
-from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
+from gateway_memory.cli.options import named_of, whose_of
+from gateway_memory.commands.command import Answer
+from gateway_memory.commands.dispatch import answer_in_shell, settle
 from gateway_memory.commands.table import find
+from gateway_memory.config.load import load_config
+from gateway_memory.edge.shell_socket import ask
+from gateway_memory.memory import GatewayMemory
 
-__all__ = ["COMMANDS", "run"]
+__all__ = ["in_memory", "run"]
 
-
-def _add_arguments(parser: argparse.ArgumentParser, *, command: Command, shell: Shell) -> None:
-    add_place(parser)
-    if shell.words:
-        parser.add_argument("text", nargs=shell.words, metavar=shell.metavar)
-    for option in shell.options:
-        if option.metavar:
-            parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help[0])
-        else:
-            parser.add_argument(f"--{option.name}", action="store_const", const="", help=option.help[0])
-    if command.record:
-        parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
+T = TypeVar("T")
 
 
-COMMANDS: Final = tuple(
-    ShellCommand(
-        name=command.name,
-        help=command.help,
-        add_arguments=partial(_add_arguments, command=command, shell=command.shell),
-        run="gateway_memory.cli.memory:run",
-    )
-    for command in CHAT_COMMANDS
-    if command.shell
-)
+def in_memory(args: argparse.Namespace, work: Callable[[GatewayMemory], Awaitable[T]]) -> T:
+    """Open the memory that a command's arguments name, and return what `work` returns."""
+
+    async def opened() -> T:
+        config = load_config(args.config)
+        async with GatewayMemory(config, args.workspace, agent=getattr(args, "agent", "main")) as memory:
+            return await work(memory)
+
+    return asyncio.run(opened())
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
-    from gateway_memory.commands.command import Answer
-    from gateway_memory.commands.dispatch import answer_in_shell, settle
-    from gateway_memory.config.load import load_config
-    from gateway_memory.edge.shell_socket import ask
-    from gateway_memory.memory import GatewayMemory
+    name, rest, as_json = args.command.name, _as_typed(args), getattr(args, "json", False)
 
-    if no_folder(args.workspace):
-        return 1
-    rest, as_json = _as_typed(args), getattr(args, "json", False)
-    whose = whose_of(args)
+    async def answered(memory: GatewayMemory) -> Answer | None:
+        if name == "search":
+            await settle(memory, whose_of(args))
+        return await answer_in_shell(memory, name, rest, whose_of(args), as_json=as_json)
 
-    async def answered() -> Answer | None:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            if args.command.name == "search":
-                await settle(memory, whose)
-            return await answer_in_shell(memory, args.command.name, rest, whose, as_json=as_json)
-
-    told = None
-    if args.command.name == "search":  # the encoder of a gateway that runs is loaded
-        told = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
-    answer = Answer(text=told["text"], done=told["done"]) if told else asyncio.run(answered())
+    response = None
+    if name == "search":  # the encoder of a gateway that runs is loaded
+        response = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
+    answer = Answer(text=response["text"], done=response["done"]) if response else in_memory(args, answered)
     if answer is None:
         sys.stderr.write("commands are off: commands.enabled is false in the config\n")
         return 1

@@ -1,6 +1,5 @@
 """`gateway-memory search QUERY --max-results N`: JSON for agents, from a fast lexical search or with --semantic."""
 
-import argparse
 import json
 import sys
 import time
@@ -8,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.cli.places import add_whose, named_of, whose_of
+from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.places import workspace_of
+from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
 
@@ -24,26 +23,16 @@ _SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """Return the parser of this form of `search`."""
-    parser = argparse.ArgumentParser(prog="gateway-memory search")
+    parser = Parser(prog="gateway-memory search", section="search for agents")
     parser.add_argument("query", nargs="+", metavar="QUERY")
-    parser.add_argument(
-        "--max-results",
-        type=int,
-        default=5,
-        metavar="N",
-        help="for agents: JSON, at most so many (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--semantic",
-        action="store_true",
-        help="for agents: JSON, by meaning and in conversations too; loads the encoder",
-    )
-    parser.add_argument("--json", action="store_true", help="as it is in any case")
-    parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
+    parser.add_argument("--max-results", type=int, default=5, metavar="N")
+    parser.add_argument("--semantic", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--workspace")
     add_whose(parser)
-    parser.add_argument("--config", type=Path)
+    parser.add_argument("--config", type=Path, help=None)
     return parser
 
 

@@ -13,7 +13,9 @@ from typing import Final
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
 from gateway_memory.capture.upkeep import Distilled
-from gateway_memory.cli.places import no_folder, whose_of
+from gateway_memory.cli.memory import in_memory
+from gateway_memory.cli.mqtt import run_doctor as examine_mqtt
+from gateway_memory.cli.options import no_folder, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import say, texts
 from gateway_memory.errors import ConfigError, StoreError
@@ -25,41 +27,30 @@ from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.sync.episodes import is_episode_page, page_of
 from recall import RecallError, peek
 
-__all__ = ["run", "run_distill", "run_retry"]
+__all__ = ["run_distill", "run_doctor", "run_retry"]
 
 
 def run_retry(args: argparse.Namespace) -> int:
     """Read the turns again on which the model failed; returns the exit code."""
-    if no_folder(args.workspace):
-        return 1
-
-    async def retried() -> tuple[int, int]:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            return await memory.retry()
-
-    turns, failed = asyncio.run(retried())
+    turns, failed = in_memory(args, lambda memory: memory.retry())
     print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
     return 1 if failed else 0
 
 
 def run_distill(args: argparse.Namespace) -> int:
     """Move facts that have earned it to MEMORY.md, and print them with the reason; returns the exit code."""
-    if no_folder(args.workspace):
-        return 1
 
-    async def distilled() -> list[Distilled]:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            session = await memory.visit(**whose_of(args))
-            return await memory.distill(session, dry_run=args.dry_run)
+    async def distilled(memory: GatewayMemory) -> list[Distilled]:
+        return await memory.distill(await memory.visit(**whose_of(args)), dry_run=args.dry_run)
 
-    found = asyncio.run(distilled())
-    said = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
-    for each in found:
+    facts = in_memory(args, distilled)
+    outcomes = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
+    for each in facts:
         uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
         why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
-        print(f"{said[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
-    moved = sum(each.outcome == "moved" for each in found)
-    print(f"{moved} facts {'would move' if args.dry_run else 'moved'} to MEMORY.md.")  # noqa: T201
+        print(f"{outcomes[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+    moved = sum(each.outcome == "moved" for each in facts)
+    print(f"{moved} facts {outcomes['moved']} to MEMORY.md.")  # noqa: T201
     return 0
 
 
@@ -218,12 +209,10 @@ _OVERDUE: Final = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
     if args.part == "mqtt":
-        from gateway_memory.cli.mqtt import run_doctor
-
-        return run_doctor(args)
+        return examine_mqtt(args)
     if args.part == "model":
         return examine_model(args)
     if no_folder(args.workspace):

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.hooks.editors import MEMORY_FOLDER, joined_in, limit_of, project_of, workspace_of
 from gateway_memory.hooks.hook import EVENTS
-from gateway_memory.hooks.places import MEMORY_FOLDER, joined_in, limit_of, project_of, workspace_of
 from gateway_memory.store.disk.workspace import private_folder
 
 if TYPE_CHECKING:

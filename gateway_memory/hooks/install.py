@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
+from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
-from gateway_memory.hooks.places import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.sessions.prompts import own_command
 
-__all__ = ["add_arguments", "install", "merged", "run", "status_lines", "undo", "without_ours"]
+__all__ = ["install", "merged", "run", "status_lines", "undo", "without_ours"]
 
 
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
@@ -157,22 +157,6 @@ _CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
 """Cursor's own names of events."""
 _CHECK_SECONDS: Final = 30.0
 _RECORD: Final = ".gateway-memory-hooks.json"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of `hooks`."""
-    actions = parser.add_subparsers(dest="action", required=True)
-    for name, text in (("install", "merge our hooks into the editor's file"), ("undo", "take them out again")):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("editor", choices=list(FILES))
-        where = action.add_mutually_exclusive_group(required=True)
-        where.add_argument("--project", type=Path, metavar="DIR", help="this project's hooks")
-        where.add_argument("--global", dest="everywhere", action="store_true", help="the hooks of all your projects")
-    actions.choices["install"].add_argument("--config", type=Path, help="the config.json5 that the hooks run with")
-    status = actions.add_parser("status", help="what is installed, and how each hook's last run ended")
-    status.add_argument("--project", type=Path, metavar="DIR", help="default: the current folder")
-    for action in actions.choices.values():
-        action.add_argument("--workspace", help="the memory's folder (default: .memory in the project)")
 
 
 def run(args: argparse.Namespace) -> int:

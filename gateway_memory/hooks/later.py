@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.hooks.places import joined_in
+from gateway_memory.hooks.editors import joined_in
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
 from gateway_memory.sessions.prompts import Prompts, is_chinese, much_happened, worth_saving

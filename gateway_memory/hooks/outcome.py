@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import place_of
+from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.hook import InterruptedHook
-from gateway_memory.hooks.places import workspace_of
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_file, private_folder
 
 if TYPE_CHECKING:

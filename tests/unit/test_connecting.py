@@ -2,7 +2,7 @@
 
 import json
 import stat
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli.table import CONNECT_COMMANDS
+from gateway_memory.cli.main import make_parser
 from gateway_memory.connect.command import run_connect, run_disconnect
 from gateway_memory.connect.openclaw import plugin_folder
 
@@ -57,14 +57,9 @@ def _service() -> Iterator[str]:
 
 
 def arguments(tmp_path: Path, *given: str) -> Namespace:
-    parser = ArgumentParser()
-    connect, disconnect = CONNECT_COMMANDS
-    actions = parser.add_subparsers()
-    connect.add_arguments(actions.add_parser("connect"))
-    disconnect.add_arguments(actions.add_parser("disconnect"))
     name, *more = given
     place = [] if name == "disconnect" else ["--workspace", str(tmp_path / "workspace")]
-    return parser.parse_args([name, "openclaw", "--file", str(config(tmp_path)), *place, *more])
+    return make_parser().parse_args([name, "openclaw", "--file", str(config(tmp_path)), *place, *more])
 
 
 def config(tmp_path: Path) -> Path:

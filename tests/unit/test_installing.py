@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateway_memory.hooks import install as module
+from gateway_memory.hooks.editors import OURS, Editor
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.install import install, undo
-from gateway_memory.hooks.places import OURS, Editor
 from gateway_memory.sessions.prompts import own_command
 
 EDITORS: dict[Editor, str] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}

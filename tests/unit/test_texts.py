@@ -17,7 +17,9 @@ PACKAGE = Path(gateway_memory.__file__).parent
 
 
 def pairs(value: Any, place: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the texts of a file, each with its place."""
+    """Return the texts of a file that people read in both languages, each with its place."""
+    if isinstance(value, str):  # a help of the shell, which is English
+        return []
     if "en" in value or "zh" in value:
         return [(place, value)]
     return [each for name, below in value.items() for each in pairs(below, f"{place}.{name}")]
