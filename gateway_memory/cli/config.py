@@ -22,7 +22,7 @@ from gateway_memory.config.load import (
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
-from gateway_memory.serving.place import place_of
+from gateway_memory.serving.options import serve_options
 
 __all__ = ["doubts", "run"]
 
@@ -90,7 +90,7 @@ def _of_service(config: Config) -> Iterator[tuple[KeyPath, str]]:
         (("serve", "tls", key), file) for key, file in (("certificate", tls.certificate), ("key", tls.key))
     )
     try:
-        place_of(config, workspace=None, default=Path(), host=None, port=None, socket=None)
+        serve_options(config, workspace=None, default=Path(), host=None, port=None, socket=None)
     except ConfigError as error:
         yield ("serve",), str(error)
 

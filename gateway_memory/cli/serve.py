@@ -20,7 +20,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
-from gateway_memory.serving.place import place_of
+from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.tokens import ClientTokens, host_token, host_token_path
 
 __all__ = ["run_mcp", "run_page", "run_serve", "run_token"]
@@ -45,20 +45,20 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
 
     config = load_config(args.config)
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
-    place = place_of(
+    options = serve_options(
         config, workspace=args.workspace, default=default, host=args.host, port=args.port, socket=args.socket
     )
-    agent, folder = next(iter(place.workspaces.items()))
+    agent, folder = next(iter(options.workspaces.items()))
     configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
 
     def listens(address: str) -> None:
         sys.stdout.write(f"gateway-memory serves at {address}\n")
-        for name, workspace in place.workspaces.items():
+        for name, workspace in options.workspaces.items():
             sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(serve(config, place, started=listens, extensions=[mcp_routes, page_routes]))
+    asyncio.run(serve(config, options, started=listens, extensions=[mcp_routes, page_routes]))
     return 0
 
 

@@ -27,7 +27,7 @@ class Access:
         self._hosts = {name.lower() for name in (*_LOOPBACK, *hosts)}
         self._origins = {origin.lower() for origin in origins}
 
-    def check_place(self, headers: Headers) -> None:
+    def check_host(self, headers: Headers) -> None:
         """Check how the client calls the service.
 
         Raises:
@@ -49,11 +49,11 @@ class Access:
         """
         given = headers.getlist("authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        found = self.grant_of(token) if scheme.lower() == _SCHEME else None
-        if found is None:
+        grant = self.grant_of(token) if scheme.lower() == _SCHEME else None
+        if grant is None:
             what = "this token is not known" if given else "a token is missing"
             raise ServiceError("unauthorized", f"{what}: expected Authorization: Bearer …")
-        return found
+        return grant
 
     def grant_of(self, token: str) -> Grant | None:
         """Return what a token allows, or None for an unknown one.
@@ -74,12 +74,12 @@ class Access:
             ServiceError: unauthorized, or forbidden with the token of a client.
             WorkspaceError: the client tokens can't be read.
         """
-        found = self.grant(headers)
-        if found.kind != "host":
+        grant = self.grant(headers)
+        if grant.kind != "host":
             raise ServiceError(
-                "forbidden", f"this token is good for {_OPENS[found.kind]} alone; hosts have another one"
+                "forbidden", f"this token is good for {_OPENS[grant.kind]} alone; hosts have another one"
             )
-        return found.agent
+        return grant.agent
 
     def metrics(self, headers: Headers) -> None:
         """Check that the caller may read metrics: a host, or a token for just that.

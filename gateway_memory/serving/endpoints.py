@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_type_hints
 
 from pydantic.json_schema import models_json_schema
 
@@ -16,41 +16,32 @@ __all__ = ["ENDPOINTS", "Endpoint", "document"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """POST /v1/NAME. asked, answered: the models of its bodies. call: what carries it out. help: what it does."""
+    """POST /v1/NAME. request, response: the models of its bodies. call: what carries it out. help: what it does."""
 
     name: str
-    asked: type[models.Asked]
-    answered: type[models.Answered]
-    call: Callable[[AgentCalls, Any], Awaitable[models.Answered]]
+    request: type[models.RequestBody]
+    response: type[models.ResponseBody]
+    call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]]
     help: str
 
 
-def _endpoint(
-    call: Callable[[AgentCalls, Any], Awaitable[models.Answered]],
-    asked: type[models.Asked],
-    answered: type[models.Answered],
-    told: str,
-) -> Endpoint:
-    return Endpoint(name=call.__name__, asked=asked, answered=answered, call=call, help=told)
+def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]], text: str) -> Endpoint:
+    request, response = get_type_hints(call).values()
+    return Endpoint(name=call.__name__, request=request, response=response, call=call, help=text)
 
 
 ENDPOINTS: Final = (
-    _endpoint(
-        AgentCalls.before_reply,
-        models.BeforeReply,
-        models.ToldBefore,
-        "What to add to the prompt of this reply.",
-    ),
-    _endpoint(AgentCalls.after_reply, models.AfterReply, models.KeptTurn, "Keep a turn. It is durable when answered."),
-    _endpoint(AgentCalls.command, models.CommandText, models.CommandAnswer, "Answer a message if it is a command."),
-    _endpoint(AgentCalls.search, models.Search, models.FoundHits, "Search the speaker's memory."),
-    _endpoint(AgentCalls.get, models.Get, models.FoundHits, "A hit again, with what was said around it."),
-    _endpoint(AgentCalls.observe, models.Observe, models.Done, "Keep a tool call, a decision or an error."),
-    _endpoint(AgentCalls.compaction, models.Compaction, models.Compacted, "The context is, or was, compacted."),
-    _endpoint(AgentCalls.end_session, models.EndSession, models.Ended, "End a session, or all of a key."),
-    _endpoint(AgentCalls.flush, models.Flush, models.Done, "Process all waiting turns now, and wait for it."),
-    _endpoint(AgentCalls.save_fact, models.Fact, models.SavedFact, "Save a fact that the agent states."),
-    _endpoint(AgentCalls.save_summary, models.Summary, models.SavedSummary, "Save the agent's summary of its session."),
+    _endpoint(AgentCalls.before_reply, "What to add to the prompt of this reply."),
+    _endpoint(AgentCalls.after_reply, "Keep a turn. It is durable when answered."),
+    _endpoint(AgentCalls.command, "Answer a message if it is a command."),
+    _endpoint(AgentCalls.search, "Search the speaker's memory."),
+    _endpoint(AgentCalls.get, "A hit again, with what was said around it."),
+    _endpoint(AgentCalls.observe, "Keep a tool call, a decision or an error."),
+    _endpoint(AgentCalls.compaction, "The context is, or was, compacted."),
+    _endpoint(AgentCalls.end_session, "End a session, or all of a key."),
+    _endpoint(AgentCalls.flush, "Process all waiting turns now, and wait for it."),
+    _endpoint(AgentCalls.save_fact, "Save a fact that the agent states."),
+    _endpoint(AgentCalls.save_summary, "Save the agent's summary of its session."),
 )
 
 
@@ -69,28 +60,28 @@ _OTHERS: Final[tuple[tuple[str, str, str, list[dict[str, list[str]]]], ...]] = (
 @cache
 def document() -> dict[str, Any]:
     """Return the description in the form of OpenAPI 3.1."""
-    wanted: list[tuple[type[models.Asked | models.Answered], Literal["validation", "serialization"]]] = [
+    wanted: list[tuple[type[models.RequestBody | models.ResponseBody], Literal["validation", "serialization"]]] = [
         (models.Error, "serialization")
     ]
     for each in ENDPOINTS:
-        wanted += [(each.asked, "validation"), (each.answered, "serialization")]
+        wanted += [(each.request, "validation"), (each.response, "serialization")]
     refs, schemas = models_json_schema(wanted, ref_template=_SCHEMAS + "{model}")
     paths: dict[str, Any] = {}
-    errors = {"default": _answer("An error.", "application/json", refs[models.Error, "serialization"])}
+    errors = {"default": _response("An error.", "application/json", refs[models.Error, "serialization"])}
     for each in ENDPOINTS:
-        body = {"required": True, "content": {"application/json": {"schema": refs[each.asked, "validation"]}}}
-        answer = _answer(each.help, "application/json", refs[each.answered, "serialization"])
+        body = {"required": True, "content": {"application/json": {"schema": refs[each.request, "validation"]}}}
+        response = _response(each.help, "application/json", refs[each.response, "serialization"])
         paths[f"/v1/{each.name}"] = {
             "post": {
                 "operationId": each.name,
                 "summary": each.help,
                 "requestBody": body,
-                "responses": {"200": answer, **errors},
+                "responses": {"200": response, **errors},
             }
         }
-    for path, told, media, security in _OTHERS:
+    for path, text, media, security in _OTHERS:
         paths[path] = {
-            "get": {"summary": told, "security": security, "responses": {"200": _answer(told, media, {}), **errors}}
+            "get": {"summary": text, "security": security, "responses": {"200": _response(text, media, {}), **errors}}
         }
     return {
         "openapi": "3.1.0",
@@ -104,5 +95,5 @@ def document() -> dict[str, Any]:
     }
 
 
-def _answer(told: str, media: str, schema: Any) -> dict[str, Any]:
-    return {"description": told, "content": {media: {"schema": schema}}}
+def _response(text: str, media: str, schema: Any) -> dict[str, Any]:
+    return {"description": text, "content": {media: {"schema": schema}}}

@@ -154,8 +154,8 @@ class ClientTokens:
             WorkspaceError: the file can't be read, or is damaged.
         """
         try:
-            found = self._path.stat()
-            stamp = found.st_ino, found.st_mtime_ns, found.st_size
+            state = self._path.stat()
+            stamp = state.st_ino, state.st_mtime_ns, state.st_size
             if self._read is None or self._read[0] != stamp:
                 rows: list[dict[str, Any]] = json.loads(self._path.read_text("utf-8"))
                 self._read = stamp, tuple(Client(**row) for row in rows)
@@ -201,15 +201,15 @@ class Keys:
             WorkspaceError: the client tokens can't be read.
         """
         digest = _digest(token)
-        found: Grant | None = None
+        grant: Grant | None = None
         for agent, host in self._hosts.items():
             if hmac.compare_digest(digest, host):
-                found = Grant(agent=agent, kind="host")
+                grant = Grant(agent=agent, kind="host")
             for client in self._clients[agent].all():
                 if hmac.compare_digest(digest, client.digest):
                     kind: Literal["client", "metrics"] = "metrics" if client.scope == _METRICS else "client"
-                    found = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
-        return found
+                    grant = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
+        return grant
 
 
 def _digest(token: str) -> str:

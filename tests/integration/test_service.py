@@ -14,7 +14,7 @@ from gateway_memory.serving.endpoints import ENDPOINTS
 
 pytestmark = pytest.mark.xdist_group("service")
 
-ANSWERS = {each.name: each.answered for each in ENDPOINTS}
+ANSWERS = {each.name: each.response for each in ENDPOINTS}
 
 
 @pytest.fixture(scope="module")

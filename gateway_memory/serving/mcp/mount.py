@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service
-from gateway_memory.serving.body import body_of
 from gateway_memory.serving.mcp.server import PATH, http_app, memory_server
 from gateway_memory.serving.mcp.tools import AGENT_CLAIM, SCOPE_CLAIM
+from gateway_memory.serving.request import read_body
 
 __all__ = ["mcp_routes"]
 
@@ -78,7 +78,7 @@ class _Mounted:
         if scope["method"] == _STREAM:
             await self._until_the_end(self._app(scope, receive, send))
         else:
-            body = await body_of(Request(scope, receive), self._service.limits)
+            body = await read_body(Request(scope, receive), self._service.limits)
             await self._app(scope, _replayed(body, receive), send)
 
     async def _until_the_end(self, answering: Awaitable[None]) -> None:

@@ -13,18 +13,19 @@ from pydantic import AnyHttpUrl, ValidationError
 from starlette.applications import Starlette
 
 from gateway_memory import __version__
+from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
 from gateway_memory.serving.errors import mistakes_of, unknown_names
 from gateway_memory.serving.mcp.tools import (
     INSTRUCTIONS,
-    Desk,
-    FindDesk,
+    FindContext,
+    MemoryContext,
     add_prompt,
     add_resources,
     add_tools,
-    desk_of_token,
-    open_desk,
+    context_of_token,
+    open_context,
 )
 
 __all__ = ["PATH", "http_app", "make_server", "memory_server", "serve_stdio"]
@@ -35,7 +36,7 @@ _ISSUER: Final = AnyHttpUrl("http://localhost")
 
 
 class _StrictServer(MCPServer):
-    """Refuses arguments that a tool does not have. The SDK ignores them: a client would believe in them."""
+    """Refuses arguments that a tool does not have, which the SDK ignores, and says what failed in the memory."""
 
     async def list_tools(self) -> list[Tool]:
         tools = await super().list_tools()
@@ -55,6 +56,8 @@ class _StrictServer(MCPServer):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{name}: {mistakes_of(error.__cause__, taken)[0]}") from None
+            if isinstance(error.__cause__, GatewayMemoryError):
+                raise ToolError(f"Error executing tool {name}: {error.__cause__}") from error.__cause__
             raise
 
 
@@ -90,22 +93,22 @@ def http_app(server: MCPServer, *, body_bytes: int) -> Starlette:
 
 def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVerifier) -> MCPServer:
     """Return the server of a service. memory_of: returns the open memory of an agent."""
-    return make_server(_filling(desk_of_token(memory_of)), verifier=verifier)
+    return make_server(_filling(context_of_token(memory_of)), verifier=verifier)
 
 
 async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
     """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
 
-    async def desk() -> Desk:
-        return await open_desk(memory, "stdio", whose)
+    async def context() -> MemoryContext:
+        return await open_context(memory, "stdio", whose)
 
-    await make_server(_filling(desk)).run_stdio_async()
+    await make_server(_filling(context)).run_stdio_async()
 
 
-def _filling(desk_of: FindDesk) -> Callable[[MCPServer], None]:
+def _filling(context_of: FindContext) -> Callable[[MCPServer], None]:
     def fill(server: MCPServer) -> None:
-        add_tools(server, desk_of)
-        add_resources(server, desk_of)
+        add_tools(server, context_of)
+        add_resources(server, context_of)
         add_prompt(server)
 
     return fill
