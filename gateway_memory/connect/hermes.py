@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from gateway_memory.connect.files import Block, Edit, Plan, Where
+from gateway_memory.connect.files import Block, Edit, Plan, Where, plugin_folder
 
-__all__ = ["plan", "plugin_folder"]
+__all__ = ["plan"]
 
 
 def plan(where: Where, config: Path | None) -> Plan:
@@ -22,23 +22,18 @@ def plan(where: Where, config: Path | None) -> Plan:
     if where.config:
         settings[("config",)] = str(where.config)
     return Plan(
-        edit=Edit(path=path.with_name("gateway-memory.json"), values=settings, owned=(("config",),)),
-        copies={plugin_folder(): path.parent / "plugins" / "gateway-memory"},
+        copies={plugin_folder("hermes"): path.parent / "plugins" / "gateway-memory"},
         in_process=True,
-        block=Block(
-            path=path,
-            name="memory",
-            values={"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"},
+        changes=(
+            Edit(path=path.with_name("gateway-memory.json"), values=settings, owned=(("config",),)),
+            Block(
+                path=path,
+                name="memory",
+                values={"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"},
+            ),
         ),
-        told=(
+        advice=(
             "Restart Hermes. gateway-memory must be installed in Hermes' own Python.",
             "Hermes' own memory is off: it tells everybody what it noted about anybody. `disconnect` switches it on.",
         ),
     )
-
-
-def plugin_folder() -> Path:
-    """Return the plugin's folder: in the installed package, or in the checkout."""
-    package = Path(__file__).parents[1]
-    inside, in_checkout = package / "connect/plugins/hermes", package.parent / "integrations/hermes"
-    return inside if inside.is_dir() else in_checkout

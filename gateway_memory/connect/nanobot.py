@@ -27,9 +27,9 @@ def plan(where: Where, config: Path | None) -> Plan:
     if where.config:
         settings[("config",)] = str(where.config)
     return Plan(
-        edit=Edit(path=path.with_name("gateway-memory.json").absolute(), values=settings, owned=(("config",),)),
+        changes=(Edit(path=path.with_name("gateway-memory.json").absolute(), values=settings, owned=(("config",),)),),
         in_process=True,
-        told=(
+        advice=(
             "nanobot takes this over at its next start. gateway-memory must be installed in nanobot's own Python.",
             *(() if _is_dream_off(path) else _DREAM),
         ),

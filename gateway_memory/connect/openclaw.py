@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.connect.files import Edit, Plan, Where, document_of
+from gateway_memory.connect.files import Edit, Plan, Where, document_of, plugin_folder
 
-__all__ = ["plan", "plugin_folder"]
+__all__ = ["plan"]
 
 _ID: Final = "gateway-memory"
 _OWN: Final = "memory-core"
@@ -49,9 +49,9 @@ def plan(where: Where, config: Path | None) -> Plan:
         listed={("plugins", "allow"): _ID},
     )
     return Plan(
-        edit=edit,
-        copies={plugin_folder(): folder},
-        told=(
+        changes=(edit,),
+        copies={plugin_folder("openclaw"): folder},
+        advice=(
             "Start OpenClaw again (openclaw gateway restart).",
             "Nobody is the owner by default: agents.defaults.memorySync.identity in the service's config says who is.",
             f"Its own memory ({_OWN}) and its hook {_HOOK} are off; `disconnect` gives both their former setting.",
@@ -91,10 +91,3 @@ def _stays_on(workspaces: list[Path], where: Where) -> Iterator[str]:
         with suppress(OSError):
             if _WRITES.search((folder / "AGENTS.md").read_text("utf-8", "replace")):
                 yield f"{folder}: AGENTS.md tells the model to keep such files. Delete its part about memory."
-
-
-def plugin_folder() -> Path:
-    """Return the plugin's folder: in the installed package, or in the checkout."""
-    package = Path(__file__).parents[1]
-    inside, in_checkout = package / "connect/plugins/openclaw", package.parent / "integrations/openclaw"
-    return inside if inside.is_dir() else in_checkout

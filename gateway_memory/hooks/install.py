@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-import hashlib
 import json
 import os
 import shlex
-import stat
 import subprocess
 import sys
 import time
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.edited_file import EditedFile
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
@@ -156,7 +155,6 @@ def _document(path: Path) -> object:
 _CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
 """Cursor's own names of events."""
 _CHECK_SECONDS: Final = 30.0
-_RECORD: Final = ".gateway-memory-hooks.json"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -195,21 +193,17 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
         ValueError: the file is not a JSON object of the expected form, or our command does not run in an editor's
             environment. The file is unchanged.
     """
-    path = _file(editor, project)
-    before = _text(path)
-    found = _read(path, before)
-    document = merged(editor, found, workspace, config)
+    file = _file(editor, project)
+    path, before = file.path, file.read()
+    document = _read(path, before)
+    after = merged(editor, document, workspace, config)
     _check(own_command(), config)
-    if found == document:
+    if document == after:
         return f"{path}: the hooks are installed already, and their command runs"
-    after, record = _rendered(document), path.with_name(_RECORD)
-    known = _known(record)
-    if known.get("after") != _digest(before or ""):  # the first installation, or the file was edited since
-        others = without_ours(found)
-        known = {"before": before if others == found else _rendered(others), "made": not path.parent.exists()}
+    others, made = without_ours(document), not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(record, json.dumps({**known, "after": _digest(after)}))
-    _write(path, after)
+    former = before if others == document else _rendered(others)
+    file.write(before, _rendered(after), lambda: {"before": former, "made": made})
     where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
     return (
         f"{path}: {len(EVENTS)} hooks installed; they run {own_command()}, which was tried and runs\n"
@@ -243,27 +237,18 @@ def _check(command: str, config: Path | None) -> None:
 
 def undo(editor: Editor, project: Path | None) -> str:
     """Remove our hooks. Restore the file byte for byte, or remove only our entries if it was edited since."""
-    path = _file(editor, project)
-    text, record = _text(path), path.with_name(_RECORD)
-    known = _known(record)
-    document = _read(path, text)
+    file = _file(editor, project)
+    path, known = file.path, file.known()
+    document = _read(path, file.read())
     others = without_ours(document)
-    if text is None or others == document:
-        told = f"{path}: there are no hooks of ours"
-    elif known.get("after") != _digest(text):
-        _write(path, _rendered(others))
-        told = f"{path}: our hooks are out"
-    else:
-        if known["before"] is None:
-            path.resolve().unlink()
-        else:
-            _write(path, known["before"])
-        told = f"{path}: our hooks are out"
-    record.unlink(missing_ok=True)
+    is_ours = others != document
+    if is_ours and not file.restore():
+        file.write_others(_rendered(others))
+    file.record.unlink(missing_ok=True)
     if known.get("made"):
         with contextlib.suppress(OSError):  # the folder contains other files
             path.parent.rmdir()
-    return told
+    return f"{path}: our hooks are out" if is_ours else f"{path}: there are no hooks of ours"
 
 
 def merged(
@@ -311,18 +296,9 @@ def _is_ours(entry: Any) -> bool:
     return isinstance(entry, dict) and OURS.search(str(entry.get("command", ""))) is not None
 
 
-def _file(editor: Editor, project: Path | None) -> Path:
-    return (project or Path.home()).expanduser().absolute() / FILES[editor]
-
-
-def _text(path: Path) -> str | None:
-    """Return the content of an editor's file, including line ends and a byte order mark; None without a file."""
-    if not path.exists():
-        return None
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: this is not UTF-8; mend it first, then install") from None
+def _file(editor: Editor, project: Path | None) -> EditedFile:
+    path = (project or Path.home()).expanduser().absolute() / FILES[editor]
+    return EditedFile(path=path, record=path.with_name(".gateway-memory-hooks.json"), is_secret=False)
 
 
 def _read(path: Path, text: str | None) -> dict[str, Any]:
@@ -332,42 +308,14 @@ def _read(path: Path, text: str | None) -> dict[str, Any]:
     try:
         document = json.loads(plain)
     except (ValueError, RecursionError):
-        raise ValueError(f"{path}: this is no JSON; mend it first, then install") from None
+        raise ValueError(f"{path}: this is no JSON; mend it first") from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
         raise ValueError(f'{path}: expected an object whose "hooks" holds a list for each event')
     return dict(document)
 
 
-def _known(record: Path) -> dict[str, Any]:
-    """Return the record of our last installation, or {} if it can't be read. The file itself is then authoritative."""
-    try:
-        known = json.loads(record.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(known, dict) and isinstance(known.get("before", 0), str | None)
-    return known if is_ours else {}
-
-
 def _rendered(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON can only represent a lone surrogate as an escape.
     return f"{text if well_formed(text) == text else json.dumps(document, indent=2)}\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically. Follow links, and keep the file's permissions."""
-    path = path.resolve()
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_bytes(text.encode())
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -14,7 +14,7 @@ import pytest
 
 from gateway_memory.cli.main import make_parser
 from gateway_memory.connect.command import run_connect, run_disconnect
-from gateway_memory.connect.openclaw import plugin_folder
+from gateway_memory.connect.files import plugin_folder
 
 FILES = {
     "as OpenClaw writes it": b'{\n  "gateway": {\n    "mode": "local"\n  }\n}\n',
@@ -223,7 +223,7 @@ def test_turns_that_wait_stay_when_the_plugin_goes(tmp_path: Path, service: str)
 
 
 def test_the_plugin_is_whole() -> None:
-    manifest = json.loads((plugin_folder() / "openclaw.plugin.json").read_text("utf-8"))
-    package = json.loads((plugin_folder() / "package.json").read_text("utf-8"))
+    manifest = json.loads((plugin_folder("openclaw") / "openclaw.plugin.json").read_text("utf-8"))
+    package = json.loads((plugin_folder("openclaw") / "package.json").read_text("utf-8"))
     assert manifest["id"] == "gateway-memory"
-    assert all((plugin_folder() / name).is_file() for name in package["openclaw"]["extensions"])
+    assert all((plugin_folder("openclaw") / name).is_file() for name in package["openclaw"]["extensions"])
