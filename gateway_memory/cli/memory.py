@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from gateway_memory.capture.upkeep import Distilled
 from gateway_memory.cli.options import named_of, whose_of
 from gateway_memory.commands.command import Answer
 from gateway_memory.commands.dispatch import answer_in_shell, settle
@@ -14,7 +15,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.memory import GatewayMemory
 
-__all__ = ["in_memory", "run"]
+__all__ = ["in_memory", "run", "run_distill", "run_retry"]
 
 T = TypeVar("T")
 
@@ -58,3 +59,27 @@ def _as_typed(args: argparse.Namespace) -> str:
     given = [(option, getattr(args, option.name)) for option in command.shell.options]
     options = [option.as_typed(value) for option, value in given if value is not None]
     return " ".join([*options, *getattr(args, "text", [])])
+
+
+def run_retry(args: argparse.Namespace) -> int:
+    """Read the turns again on which the model failed; returns the exit code."""
+    turns, failed = in_memory(args, lambda memory: memory.retry())
+    print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
+    return 1 if failed else 0
+
+
+def run_distill(args: argparse.Namespace) -> int:
+    """Move facts that have earned it to MEMORY.md, and print them with the reason; returns the exit code."""
+
+    async def distilled(memory: GatewayMemory) -> list[Distilled]:
+        return await memory.distill(await memory.visit(**whose_of(args)), dry_run=args.dry_run)
+
+    facts = in_memory(args, distilled)
+    outcomes = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
+    for each in facts:
+        uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
+        why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
+        print(f"{outcomes[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+    moved = sum(each.outcome == "moved" for each in facts)
+    print(f"{moved} facts {outcomes['moved']} to MEMORY.md.")  # noqa: T201
+    return 0

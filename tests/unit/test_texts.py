@@ -45,10 +45,10 @@ def constants(node: ast.expr) -> list[object]:
     return [node.value] if isinstance(node, ast.Constant) else []
 
 
-def called_with(names: set[str]) -> set[str]:
+def called_with(names: set[str], pattern: str = "**/*.py") -> set[str]:
     """Return the names of texts with which functions of these names are called."""
     found: set[object] = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in PACKAGE.glob(pattern):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -72,3 +72,9 @@ def test_each_word_of_the_page_exists() -> None:
     }
     assert len(shown) > 100
     assert {each for each in shown | called_with({"word"}) if each not in texts("page")} == set()
+
+
+def test_each_text_of_the_doctor_exists() -> None:
+    printed = called_with({"_text", "_good", "_bad"}, "cli/doctor.py")
+    assert len(printed) > 30
+    assert {each for each in printed if each not in texts("doctor")} == set()
