@@ -66,8 +66,7 @@ def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator
     if as_json:
         yield json.dumps(row, ensure_ascii=False)
         return
-    listed = (
-        [f"{change['action']} ({change['id']}) {change['text']}" for change in row["changes"]] if message.event else []
-    )
-    text = "; ".join(listed) if message.event else f"{message.count} changed"
+    text = f"{message.count} changed"
+    if message.event:
+        text = "; ".join(f"{each.action} ({each.id}) {each.text}" for each in message.event.changes)
     yield f"{time.strftime('%H:%M:%S', time.localtime(at))} {message.origin} #{message.number}: {text}"
