@@ -20,8 +20,8 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
+from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
 from gateway_memory.serving.options import serve_options
-from gateway_memory.serving.tokens import ClientTokens, host_token, host_token_path
 
 __all__ = ["run_mcp", "run_page", "run_serve", "run_token"]
 
@@ -39,7 +39,7 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
     if missing:
         sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.serving.mcp.mount import mcp_routes
+    from gateway_memory.serving.mcp.server import mcp_routes
     from gateway_memory.serving.page.mount import page_routes
     from gateway_memory.serving.server import serve
 

@@ -14,14 +14,13 @@ from typing import Final
 from gateway_memory.cli.options import Parser, add_memory, add_whose, add_workspace
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
+from gateway_memory.connect.gateways import GATEWAYS
 from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.hooks.editors import FILES
 from gateway_memory.transfer.layouts import LAYOUTS
 
-__all__ = ["COMMANDS", "HOSTS", "ShellCommand"]
+__all__ = ["COMMANDS", "ShellCommand"]
 
-HOSTS: Final = ("hermes", "nanobot", "openclaw")
-"""The gateways that can be connected, each a module of `gateway_memory.connect`."""
 _URL: Final = "http://127.0.0.1:8765"
 
 
@@ -207,7 +206,7 @@ def _day(text: str) -> date:
 
 
 def _host(parser: Parser) -> None:
-    parser.add_argument("host", choices=HOSTS)
+    parser.add_argument("host", choices=list(GATEWAYS))
     parser.add_argument("--file", type=Path, metavar="FILE")
 
 

@@ -8,14 +8,13 @@ import shutil
 import socket
 import sys
 from contextlib import closing, suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from urllib.parse import urlsplit
 
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
-from gateway_memory.connect.files import Host, Plan, Where
+from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.scope import OWNER
 
@@ -130,8 +129,7 @@ def _connection(url: str) -> http.client.HTTPConnection:
 
 
 def _plan(args: argparse.Namespace, where: Where) -> Plan:
-    host = cast("Host", import_module(f"gateway_memory.connect.{args.host}"))
-    return host.plan(where, args.file.expanduser().absolute() if args.file else None)
+    return GATEWAYS[args.host](where, args.file.expanduser().absolute() if args.file else None)
 
 
 def _files(folder: Path) -> list[str]:

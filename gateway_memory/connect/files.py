@@ -12,7 +12,7 @@ import pyjson5
 
 from gateway_memory.edge.edited_file import EditedFile
 
-__all__ = ["Block", "Edit", "Host", "Plan", "Where", "document_of", "plugin_folder"]
+__all__ = ["Block", "Change", "Edit", "document_of"]
 
 
 Keys = tuple[str, ...]
@@ -378,53 +378,3 @@ def _value(line: str) -> str:
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-# What a gateway needs to be connected: the edit of its config, the plugin's files, and what to do then.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Where the memory is.
-
-    url, token: the service's http://…, https://… or unix:/path, and the file with its host token. workspace, config:
-    the folder and the config of a memory that the gateway opens itself.
-    """
-
-    url: str
-    token: Path
-    workspace: Path = Path()
-    config: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What connecting changes.
-
-    changes: those of its files. copies: folders of ours, and where the gateway finds them. in_process: whether the
-    gateway opens the memory itself, without a service. advice: what to do and to know afterwards, a line each.
-    """
-
-    changes: tuple[Change, ...]
-    copies: dict[Path, Path] = field(default_factory=dict)
-    in_process: bool = False
-    advice: tuple[str, ...] = ()
-
-
-class Host(Protocol):
-    """A gateway, as a module below `gateway_memory.connect`."""
-
-    @staticmethod
-    def plan(where: Where, config: Path | None) -> Plan:
-        """Return what connecting changes. config: the gateway's config, or None for its usual place.
-
-        Raises:
-            ValueError: the gateway is not there.
-        """
-
-
-def plugin_folder(host: str) -> Path:
-    """Return the folder of a gateway's plugin: in the installed package, or in the checkout."""
-    package = Path(__file__).parents[1]
-    inside, in_checkout = package / "connect/plugins" / host, package.parent / "integrations" / host
-    return inside if inside.is_dir() else in_checkout

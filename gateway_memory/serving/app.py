@@ -22,9 +22,8 @@ from gateway_memory.config.settings import LimitSettings
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access
-from gateway_memory.serving.calls import AgentCalls
+from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
 from gateway_memory.serving.changes import ChangeFeed, Listener
-from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint, document
 from gateway_memory.serving.errors import ServiceError, error_response, service_error
 from gateway_memory.serving.request import parsed_body
 

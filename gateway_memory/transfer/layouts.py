@@ -11,8 +11,16 @@ from typing import Final, Literal, get_args
 
 from gateway_memory.errors import UsageError
 from gateway_memory.store.documents import MEMORY_FILE
-from gateway_memory.transfer.conversation import Conversation, episodes_of
-from gateway_memory.transfer.items import LONGEST_LINE, Item, Problem, first_object, numbered_lines, objects_of_array
+from gateway_memory.transfer.items import (
+    LONGEST_LINE,
+    Conversation,
+    Item,
+    Problem,
+    episodes_of,
+    first_object,
+    numbered_lines,
+    objects_of_array,
+)
 from gateway_memory.transfer.memories import USER_FILE, item_of, read_markdown, time_of
 from gateway_memory.transfer.programs import (
     chatgpt,

@@ -11,8 +11,18 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from gateway_memory.transfer.conversation import Conversation, Kind, Message, path_to, text_of_parts, time_of
-from gateway_memory.transfer.items import Problem, first_object, objects_of_array, objects_of_lines
+from gateway_memory.transfer.items import (
+    Conversation,
+    Kind,
+    Message,
+    Problem,
+    first_object,
+    objects_of_array,
+    objects_of_lines,
+    path_to,
+    text_of_parts,
+    time_of,
+)
 
 __all__ = [
     "chatgpt",

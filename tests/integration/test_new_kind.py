@@ -20,11 +20,11 @@ from served import written
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.scope import KINDS, Kind, Scope
-from gateway_memory.serving.mcp.mount import mcp_routes
+from gateway_memory.serving.access import host_token_path
+from gateway_memory.serving.mcp.server import mcp_routes
 from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.serving.server import serve
-from gateway_memory.serving.tokens import host_token_path
 
 pytestmark = pytest.mark.xdist_group("service")
 

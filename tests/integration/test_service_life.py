@@ -31,12 +31,12 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
+from gateway_memory.serving.access import ClientTokens, Keys, host_token
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.changes import ChangeFeed, Kind, Listener
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.server import serve
-from gateway_memory.serving.tokens import ClientTokens, Keys, host_token
 from notifier import Event, MemoryChange
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]

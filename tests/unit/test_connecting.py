@@ -14,7 +14,7 @@ import pytest
 
 from gateway_memory.cli.main import make_parser
 from gateway_memory.connect.command import run_connect, run_disconnect
-from gateway_memory.connect.files import plugin_folder
+from gateway_memory.connect.gateways import plugin_folder
 
 FILES = {
     "as OpenClaw writes it": b'{\n  "gateway": {\n    "mode": "local"\n  }\n}\n',

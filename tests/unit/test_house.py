@@ -235,8 +235,6 @@ SMALL = {
     "extractor/merge/doubt.py": "the settings need its modes without what decides",
     "extractor/timing.py": "nothing else of the extractor knows of time",
     "gateway_memory/cli/entry.py": "every hook starts with it",
-    "gateway_memory/connect/hermes.py": "an adapter of a gateway",
-    "gateway_memory/connect/nanobot.py": "an adapter of a gateway",
     "gateway_memory/context/relevant.py": "the hook of a prompt needs it alone",
     "gateway_memory/edge/phrases.py": "hooks need it; its texts are data",
     "gateway_memory/edge/shadowed.py": "every import of the package starts with it",
