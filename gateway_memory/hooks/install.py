@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.edited_file import EditedFile
+from gateway_memory.edge.phrases import texts
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
@@ -25,20 +26,10 @@ __all__ = ["install", "merged", "run", "status_lines", "undo", "without_ours"]
 
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
 
-_WORDS: Final = {
-    "answered": "answered",
-    "quiet": "had nothing to tell",
-    "late": "gave up at the time limit",
-    "stopped": "was stopped by a signal",
-    "failed": "failed",
-}
-_LATE: Final = {
-    "sessionStart": "The session opened without its memories. Its prompts are still told what is relevant.",
-    "userPromptSubmit": "The prompt went on without memories.",
-    "preCompact": "What it did not read, the next hook reads.",
-    "stop": "What it did not read, the next hook reads.",
-    "sessionEnd": "What it did not process waits, and the next end of a session or a gateway processes it.",
-}
+
+def _text(name: str, /, **values: object) -> str:
+    text: str = texts("hooks")[name]
+    return text.format(**values)
 
 
 def status_lines(project: Path, workspace: str | None) -> list[str]:
@@ -59,9 +50,9 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
     place = workspace_of({"workspace_roots": [str(project)]}, workspace)
     outcomes = {event: last_outcomes(place, event) for event in EVENTS}
     for event, runs in outcomes.items():
-        lines += _lines(event, runs, place, files.get(event)) if runs else [f"{event}: has not run yet"]
+        lines += _lines(event, runs, place, files.get(event)) if runs else [_text("not_run", event=event)]
     if files and not any(outcomes.values()):
-        lines.append("No hook has run yet. An editor reads its file when it starts: restart it, and open this project.")
+        lines.append(_text("none_run"))
     return lines
 
 
@@ -75,14 +66,13 @@ def _workspace_in(command: str) -> str | None:
 
 def _lines(event: str, runs: Sequence[Mapping[str, Any]], place: Path, file: Path | None) -> Iterator[str]:
     last = runs[-1]
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last["at"]))
-    why = _reason(last)
-    counts = Counter(str(each["outcome"]) for each in runs)
-    often = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in counts.most_common())
-    word = _WORDS[last["outcome"]]
-    yield f"{event}: {word}{why and f': {why}'}, {when}, after {last['seconds']:.2f} s of {last['limit']:g} s"
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last["at"]))
+    why, counts = _reason(last), Counter(str(each["outcome"]) for each in runs)
+    outcome = _text(last["outcome"]) + (f": {why}" if why else "")
+    yield _text("last_run", event=event, outcome=outcome, at=at, seconds=last["seconds"], limit=last["limit"])
     if len(runs) > 1:
-        yield f"  the last {len(runs)} runs: {often}"
+        listed = ", ".join(f"{number} {_text(kind)}" for kind, number in counts.most_common())
+        yield _text("runs", number=len(runs), counts=listed)
     yield from (f"  → {line}" for line in _advice(event, last, counts, place, file))
 
 
@@ -92,54 +82,35 @@ def _reason(last: Mapping[str, Any]) -> str:
     if last["outcome"] in ("late", "stopped") or not error:
         return ""
     if "config" in last:
-        return f"the config has mistakes, at {'; '.join(map(str, last.get('places', [])))}"
-    kind = error.partition(" ")[0]
-    words = {
-        "JSONDecodeError": "the editor's input is no JSON",
-        "UnicodeDecodeError": "the editor's input is no JSON",
-        "OperationalError": "the journal was locked, or can't be opened",
-        "DatabaseError": "the journal is damaged",
-        "UsageError": "the session is no editor's",
-    }
-    known = words.get(kind) or str(last.get("system", "")) or "an error of gateway-memory"
-    said = f"{known} ({error})"
-    return said if last["outcome"] == "failed" else f"but its session is not noted: {said}"
+        return _text("config_mistakes", places="; ".join(map(str, last.get("places", []))))
+    known = texts("hooks").get(f"why_{error.partition(' ')[0]}") or str(last.get("system", "")) or _text("why_other")
+    reason = f"{known} ({error})"
+    return reason if last["outcome"] == "failed" else _text("not_noted", reason=reason)
 
 
 def _advice(event: str, last: Mapping[str, Any], counts: Counter[str], place: Path, file: Path | None) -> Iterator[str]:
     """Yield what came of the last run, and what a person can do."""
+    command, quoted = own_command(), shlex.quote(str(place))
     if last["outcome"] == "late":
-        yield _LATE[event]
-        raised = f'raise "timeout" of this hook in {file}' if file else "raise the hook's time limit in the editor"
+        yield _text(f"{event}_late")
+        raised = _text("raise_in", file=file) if file else _text("raise")
         if event == "userPromptSubmit":
-            serve = f"{own_command()} serve --workspace {shlex.quote(str(place))}"
-            raised = f"let a gateway or `{serve}` run, which answers at once, or {raised}"
-        yield f"The machine was too busy. If that happens often ({counts['late']} of {sum(counts.values())}), {raised}."
+            raised = _text("serve_or", command=command, place=quoted, raised=raised)
+        yield _text("do_late", late=counts["late"], runs=sum(counts.values()), raised=raised)
     elif last["outcome"] == "stopped":
-        yield "The editor ended it, or somebody did. There is nothing to do unless it happens often."
+        yield _text("do_stopped")
     elif "config" in last:
-        check = f"{own_command()} config check {shlex.quote(str(last['config']))}"
-        yield f"Until it is mended, this hook does nothing. `{check}` tells what is expected there."
+        yield _text("do_config", command=command, config=shlex.quote(str(last["config"])))
     elif "error" in last:
-        yield from _advice_on_error(str(last["error"]).partition(" ")[0], last, place)
-
-
-def _advice_on_error(kind: str, last: Mapping[str, Any], place: Path) -> Iterator[str]:
-    if kind == "OperationalError":
-        journal = place / "journal.sqlite"
-        yield (
-            f"Another process held {journal}, or its disk is full or read-only. Nothing is lost."
-            if journal.exists()
-            else f"{journal} is not there yet: the next start of a session in the editor makes it."
-        )
-    elif kind == "DatabaseError":
-        yield f"`{own_command()} doctor episodes --workspace {shlex.quote(str(place))}` tells what can't be read."
-    elif kind in ("JSONDecodeError", "UnicodeDecodeError"):
-        yield "If it stays so after an update of the editor and of gateway-memory, report it as a bug."
-    elif "system" in last:
-        yield f"Look after {place}: its disk, and who may write there."
-    elif kind != "UsageError":
-        yield f"Report it as a bug, with the last lines of {place / 'logs'}: they hold no message and no memory."
+        kind, journal = str(last["error"]).partition(" ")[0], place / "journal.sqlite"
+        if kind == "OperationalError" and not journal.exists():
+            yield _text("do_no_journal", journal=journal)
+        elif f"do_{kind}" in texts("hooks"):
+            yield _text(f"do_{kind}", journal=journal, command=command, place=quoted)
+        elif "system" in last:
+            yield _text("do_system", place=place)
+        elif kind != "UsageError":
+            yield _text("do_other", logs=place / "logs")
 
 
 def _document(path: Path) -> object:
@@ -199,16 +170,13 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
     after = merged(editor, document, workspace, config)
     _check(own_command(), config)
     if document == after:
-        return f"{path}: the hooks are installed already, and their command runs"
+        return _text("already", path=path)
     others, made = without_ours(document), not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     former = before if others == document else _rendered(others)
     file.write(before, _rendered(after), lambda: {"before": former, "made": made})
     where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
-    return (
-        f"{path}: {len(EVENTS)} hooks installed; they run {own_command()}, which was tried and runs\n"
-        f"`gateway-memory hooks undo {editor} {where}` takes them out again"
-    )
+    return _text("done", path=path, number=len(EVENTS), command=own_command(), editor=editor, where=where)
 
 
 def _check(command: str, config: Path | None) -> None:
@@ -229,10 +197,10 @@ def _check(command: str, config: Path | None) -> None:
             timeout=_CHECK_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{tried}: it did not answer within {_CHECK_SECONDS:.0f} s; nothing was installed") from None
+        raise ValueError(_text("no_answer", command=tried, seconds=_CHECK_SECONDS)) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise ValueError(f"{tried}: it ends with {done.returncode}; nothing was installed\n{said}")
+        output = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise ValueError(_text("ends_with", command=tried, code=done.returncode, output=output))
 
 
 def undo(editor: Editor, project: Path | None) -> str:
@@ -248,7 +216,7 @@ def undo(editor: Editor, project: Path | None) -> str:
     if known.get("made"):
         with contextlib.suppress(OSError):  # the folder contains other files
             path.parent.rmdir()
-    return f"{path}: our hooks are out" if is_ours else f"{path}: there are no hooks of ours"
+    return _text("out" if is_ours else "none", path=path)
 
 
 def merged(

@@ -40,17 +40,23 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
-    """A memory to import. scope: "" for the scope of the import. curated: it was in MEMORY.md.
+class _Sourced:
+    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import."""
+
+    place: str
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem(_Sourced):
+    """A memory to import. curated: it was in MEMORY.md.
 
     record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
     foreign: another program has found it, so a person should look at it.
     superseded: it no longer holds at the source, and belongs into the history. by: the text that took its place, or "".
     """
 
-    place: str
     record: MemoryRecord
-    scope: str = ""
     curated: bool = False
     foreign: bool = False
     superseded: bool = False
@@ -58,40 +64,32 @@ class MemoryItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewItem:
+class ReviewItem(_Sourced):
     """A candidate that waits for a person, or that was refused for good. Its scope is that of the item."""
 
-    place: str
     review: Review
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryItem:
+class SummaryItem(_Sourced):
     """The record of a session."""
 
-    place: str
     record: SessionRecord
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteItem:
+class NoteItem(_Sourced):
     """Prose: a file below memory/ that is searched and never written to."""
 
-    place: str
     file: str
     text: str
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeItem:
+class EpisodeItem(_Sourced):
     """What was said in one turn. The episode's turn is 0, and its scope is that of the item."""
 
-    place: str
     episode: Episode
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

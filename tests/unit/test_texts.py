@@ -74,7 +74,10 @@ def test_each_word_of_the_page_exists() -> None:
     assert {each for each in shown | called_with({"word"}) if each not in texts("page")} == set()
 
 
-def test_each_text_of_the_doctor_exists() -> None:
-    printed = called_with({"_text", "_good", "_bad"}, "cli/doctor.py")
-    assert len(printed) > 30
-    assert {each for each in printed if each not in texts("doctor")} == set()
+@pytest.mark.parametrize(
+    ("file", "module"), [("doctor", "cli/doctor.py"), ("hooks", "hooks/install.py"), ("connect", "connect/gateways.py")]
+)
+def test_each_message_of_the_shell_exists(file: str, module: str) -> None:
+    printed = called_with({"_text", "_good", "_bad", "_lines"}, module)
+    assert len(printed) > 5
+    assert {each for each in printed if each not in texts(file)} == set()
