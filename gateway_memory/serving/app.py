@@ -86,19 +86,36 @@ def make_app(service: Service, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     routes: further routes and mounts, such as /mcp. The Host and Origin of their requests are checked too. They call
     `service.access.grant` for their token, and `service.agent` for the memory.
     """
-    known = [
-        Route("/healthz", _handled(service, "healthz", _health), methods=["GET"]),
-        Route("/readyz", _handled(service, "readyz", lambda _: _readiness(service)), methods=["GET"]),
-        Route("/openapi.json", _handled(service, "openapi", _openapi), methods=["GET"]),
-        Route("/metrics", _handled(service, "metrics", lambda request: _metrics(service, request)), methods=["GET"]),
-        Route("/v1/changes", _handled(service, "changes", lambda request: _changes(service, request)), methods=["GET"]),
-        *(
-            Route(f"/v1/{each.name}", _handled(service, each.name, _endpoint(service, each)), methods=["POST"])
-            for each in ENDPOINTS
-        ),
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readiness(_: Request) -> Response:
+        service.check_ready()
+        return JSONResponse({"status": "ready"})
+
+    async def description(_: Request) -> Response:
+        return JSONResponse(document())
+
+    async def not_found(_: Request, __: Exception) -> Response:
+        return error_response(ServiceError("not_found", "there is nothing here; /openapi.json lists what there is"))
+
+    async def failed(_: Request, error: Exception) -> Response:
+        return error_response(service_error(error))
+
+    handlers: dict[str, tuple[str, _Handler]] = {
+        "/healthz": ("healthz", health),
+        "/readyz": ("readyz", readiness),
+        "/openapi.json": ("openapi", description),
+        "/metrics": ("metrics", partial(_metrics, service)),
+        "/v1/changes": ("changes", partial(_changes, service)),
+    }
+    known = [Route(path, _handled(service, *each), methods=["GET"]) for path, each in handlers.items()]
+    known += [
+        Route(f"/v1/{each.name}", _handled(service, each.name, partial(_call, service, each)), methods=["POST"])
+        for each in ENDPOINTS
     ]
-    errors = {HTTPException: _not_found, Exception: _failed}
-    app = Starlette(routes=[*known, *routes], exception_handlers=errors)
+    app = Starlette(routes=[*known, *routes], exception_handlers={HTTPException: not_found, Exception: failed})
     app.router.redirect_slashes = False
     return _Guard(app, service)
 
@@ -119,27 +136,11 @@ def _handled(service: Service, name: str, answer: _Handler) -> _Handler:
     return handle
 
 
-def _endpoint(service: Service, endpoint: Endpoint) -> _Handler:
-    async def answer(request: Request) -> Response:
-        agent = service.agent(service.access.host(request.headers))  # before the body is read
-        body = await parsed_body(request, endpoint.request, service.limits)
-        response = await endpoint.call(agent, body)
-        return Response(response.model_dump_json(exclude_unset=True), media_type="application/json")
-
-    return answer
-
-
-async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
-
-
-async def _readiness(service: Service) -> Response:
-    service.check_ready()
-    return JSONResponse({"status": "ready"})
-
-
-async def _openapi(_: Request) -> Response:
-    return JSONResponse(document())
+async def _call(service: Service, endpoint: Endpoint, request: Request) -> Response:
+    agent = service.agent(service.access.host(request.headers))  # before the body is read
+    body = await parsed_body(request, endpoint.request, service.limits)
+    response = await endpoint.call(agent, body)
+    return Response(response.model_dump_json(exclude_unset=True), media_type="application/json")
 
 
 async def _metrics(service: Service, request: Request) -> Response:
@@ -171,14 +172,6 @@ class Streamed(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._leave()
-
-
-async def _not_found(_: Request, __: Exception) -> Response:
-    return error_response(ServiceError("not_found", "there is nothing here; /openapi.json lists what there is"))
-
-
-async def _failed(_: Request, error: Exception) -> Response:
-    return error_response(service_error(error))
 
 
 class _Guard:
