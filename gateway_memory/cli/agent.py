@@ -36,8 +36,8 @@ def _answer(save: _Save, args: argparse.Namespace) -> int:
         answer = asyncio.run(_on_session(save, args))
     except (OSError, GatewayMemoryError) as error:
         # Only our own messages are printed: another library's may quote what was said.
-        said = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
-        answer = {"status": "error", "reason": type(error).__name__, **said}
+        message = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
+        answer = {"status": "error", "reason": type(error).__name__, **message}
     sys.stdout.write(json.dumps(answer) + "\n")
     return 1 if answer["status"] == "error" else 0
 
@@ -76,8 +76,8 @@ async def _save_summary(memory: GatewayMemory, session: Session, args: argparse.
         decisions=_parts(args.decisions, ";"),
         todos=_parts(args.todos, ";"),
     )
-    found = await memory.session_record(session)
-    record = found and found["id"]
+    saved_record = await memory.session_record(session)
+    record = saved_record and saved_record["id"]
     if saved:
         return {"status": "ok", "id": record}
     if not session.settings.sessions.records:

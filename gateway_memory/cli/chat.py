@@ -251,11 +251,11 @@ class Chat:
 
 
 def _shown(room: _Room, context: str) -> str:
-    """Return what a model would be told; the opening once."""
+    """Return what a model would be given; the opening once."""
     opening = "" if room.opened else room.session.opening
     room.opened = True
-    told = "\n\n".join(part for part in (opening, context) if part)
-    return say(room.session.language, "chat_no_model" if told else "chat_no_model_nothing", context=told)
+    injected = "\n\n".join(part for part in (opening, context) if part)
+    return say(room.session.language, "chat_no_model" if injected else "chat_no_model_nothing", context=injected)
 
 
 def _read(prompt: str) -> str | None:

@@ -54,7 +54,7 @@ def run_edit(args: argparse.Namespace) -> int:
 
 
 def _edited(editor: list[str], path: Path) -> str | None:
-    """Return the text of a file after its editor has ended; None, with the reason told, if it did not end well."""
+    """Return the text of a file after its editor has ended; None, with the reason printed, if it did not end well."""
     before = signal.signal(signal.SIGINT, lambda *_: None)  # it is the editor's
     try:
         code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
@@ -139,6 +139,6 @@ def run_commit(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> MemorySync | None:
-    """Return the settings; None, with the reason told, if the memory is to be in a folder that is missing."""
+    """Return the settings; None, with the reason printed, if the memory is to be in a folder that is missing."""
     settings = load_config(args.config).for_agent(args.agent)
     return None if settings.store.backend == "files" and no_folder(args.workspace) else settings

@@ -52,15 +52,15 @@ def main(arguments: list[str]) -> int:
     if not workspace.is_dir():
         sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
         return 1
-    asked, named = {"query": query, "limit": args.max_results}, named_of(args)
-    found = ask(workspace, {"agent": "main", **asked, **named})
-    if not found and (args.semantic or named):
+    request, named = {"query": query, "limit": args.max_results}, named_of(args)
+    response = ask(workspace, {"agent": "main", **request, **named})
+    if not response and (args.semantic or named):
         import asyncio
 
-        found = asyncio.run(_by_memory(workspace, args.config, whose_of(args), asked))
-    if found:
-        semantic, outcome = found["semantic"], found["outcome"]
-        results = [_result(*(row[name] for name in _ROW)) for row in found["rows"]]
+        response = asyncio.run(_by_memory(workspace, args.config, whose_of(args), request))
+    if response:
+        semantic, outcome = response["semantic"], response["outcome"]
+        results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
     else:
         semantic = False
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", asked: dict[str, Any]) -> dict[str, Any]:
+async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", request: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
     from gateway_memory.commands.dispatch import found_in_shell, settle
     from gateway_memory.config.load import load_config
@@ -82,7 +82,7 @@ async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", asked
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
         await settle(memory, whose)
-        return await found_in_shell(memory, whose, **asked)
+        return await found_in_shell(memory, whose, **request)
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

@@ -75,8 +75,8 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
 
     def step(number: int) -> None:
         nonlocal done
-        told, done = done * _LINES // max(total, 1), done + number
-        if done * _LINES // max(total, 1) > told:
+        shown, done = done * _LINES // max(total, 1), done + number
+        if done * _LINES // max(total, 1) > shown:
             sys.stderr.write(f"read {done} of {total} exchanges\n")
 
     yield step

@@ -239,15 +239,15 @@ class Browsing:
 
     async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:
         """Return what may be shown of turns, in their order, with what was learnt from each."""
-        told = await self._storage.episodes.told(scope, turns)
+        quotable = await self._storage.episodes.told(scope, turns)
         learnt: dict[int, list[MemoryRecord]] = {}
         for memory in await self._storage.ledger.of_turns(scope, turns):
             learnt.setdefault(memory.turn, []).append(memory)
         found = []
         for turn in turns:
-            sides = told.sides(turn, past=True)
+            sides = quotable.sides(turn, past=True)
             if sides is not None:
-                episode = told.episodes[turn]
+                episode = quotable.episodes[turn]
                 said = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))
                 found.append((episode, said))
         return found

@@ -102,13 +102,13 @@ class Linking(Protocol):
     async def offer(self, session: Session) -> str:
         """Return a new code."""
 
-    async def join(self, session: Session, code: str) -> tuple[str, str]:
+    async def link_by_code(self, session: Session, code: str) -> tuple[str, str]:
         """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
 
-    async def unite(self, scope: str, other: str) -> tuple[str, str]:
+    async def link(self, scope: str, other: str) -> tuple[str, str]:
         """Link two people's scopes; return the result, and the other one's name."""
 
-    async def part(self, identity: str) -> str | None:
+    async def unlink(self, identity: str) -> str | None:
         """End a link of an identity's scope; return the name that is apart again, or None if there is no link."""
 
 

@@ -187,13 +187,13 @@ async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> st
 async def _forget_memory(
     ports: CommandPorts, session: Session, scope: Scope, stored: Stored, *, reason: str = "command"
 ) -> str:
-    gone = await ports.changes.forgetter.memory(scope, stored, reason=reason)
-    return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in gone)
+    removed = await ports.changes.forgetter.memory(scope, stored, reason=reason)
+    return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in removed)
 
 
 async def _forget_exchange(ports: CommandPorts, session: Session, turn: int) -> str | None:
-    said = await ports.changes.forgetter.exchange(session.scope, turn)
-    return None if said is None else phrase(session, "forgotten_exchange", text=shown(said))
+    text = await ports.changes.forgetter.exchange(session.scope, turn)
+    return None if text is None else phrase(session, "forgotten_exchange", text=shown(text))
 
 
 async def _forget_session(ports: CommandPorts, session: Session, which: str) -> str | None:
@@ -241,10 +241,10 @@ async def _still_saying(
     at = ports.memory.now().timestamp()
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
     sources = {stored.entry.turn for stored in memories}
-    told = await ports.storage.episodes.told(scope.key, [hit.turn for hit in said])
+    quotable = await ports.storage.episodes.told(scope.key, [hit.turn for hit in said])
     found: list[Hit] = []
     for hit in said:
-        sides = told.sides(hit.turn, past=True) or ("", "")
+        sides = quotable.sides(hit.turn, past=True) or ("", "")
         words = hidden.words_of(*sides)
         rest = tuple(hidden.cut(side, words=words) for side in sides)
         if _has(" ".join(rest), what) and not (rest == sides and hit.turn in sources):

@@ -38,9 +38,9 @@ def answer(hook: "Hook") -> str:
         private_folder(workspace)
         if workspace.name == MEMORY_FOLDER:  # in a project: keep the memory out of version control
             (workspace / ".gitignore").write_text("*\n", "utf-8")
-    told, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)
-    hook.told = bool(text)
-    return json.dumps(told, ensure_ascii=True)
+    response, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)
+    hook.answered = bool(text)
+    return json.dumps(response, ensure_ascii=True)
 
 
 def _answered(
@@ -77,39 +77,39 @@ def _answered(
     if event == "preCompact":
         prompt = later.before_compaction(workspace, session_id, given, config, until=hook.until)
         # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
-        told = "" if claude else prompt
-        return ({"user_message": told} if told else {}), told
+        message = "" if claude else prompt
+        return ({"user_message": message} if message else {}), message
     if event == "stop":
         status = "completed" if claude else given.get("status", "")
         prompt = later.followup(workspace, session_id, given, config, status=status, until=hook.until)
-        asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
-        return (asked if prompt else {}), prompt
+        response = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
+        return (response if prompt else {}), prompt
     later.end(workspace, session_id, given, config, until=hook.until)
     return {}, ""
 
 
 def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path, config: Path | None) -> str:
-    """Return what a session is told at its start."""
+    """Return the opening of a session."""
     from extractor import is_mostly_chinese
     from gateway_memory.hooks.start import opening
     from gateway_memory.sessions.prompts import Prompts
 
     joined = joined_in(given, workspace)
-    text, held = opening(workspace, session_id, config, time.time(), joined)
+    text, injected = opening(workspace, session_id, config, time.time(), joined)
     if not session_id:
         return text
-    # A conversation that is resumed holds what it was told before.
-    _register(hook, workspace, session_id, held, anew=given.get("source") != "resume")
+    # A conversation that is resumed has its earlier context still.
+    _register(hook, workspace, session_id, injected, anew=given.get("source") != "resume")
     # The first layer: its agent must know that it can search and save.
     named = (joined,) if joined else ()
     prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "", joined=named)
-    told = "".join(line for line in text.splitlines() if line.startswith("- "))
-    tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
+    memories = "".join(line for line in text.splitlines() if line.startswith("- "))
+    tools = prompts.tools(session_id, chinese=is_mostly_chinese(memories))
     return f"{text}\n\n{tools}" if text else tools
 
 
-def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[str, str]], *, anew: bool) -> None:
-    """Register the session, and what its opening holds. If the journal fails, the opening is still told."""
+def _register(hook: "Hook", workspace: Path, session_id: str, injected: list[tuple[str, str]], *, anew: bool) -> None:
+    """Register the session, and what its opening holds. If the journal fails, the opening is still given."""
     from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import register
     from gateway_memory.store.journal.in_place import JournalInPlace
@@ -117,6 +117,6 @@ def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[s
     try:
         with JournalInPlace.open(workspace) as journal:
             register(journal, session_id, time.time(), lives=True)
-            journal.show(session_id, held, anew=anew)
+            journal.show(session_id, injected, anew=anew)
     except (StoreError, OSError) as error:
         hook.problem = error

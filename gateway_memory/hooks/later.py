@@ -30,10 +30,10 @@ def before_compaction(
     until: when the hook has to be done, by the monotonic clock.
     """
     with _session(workspace, session_id, given, config, until) as (journal, pending):
-        journal.show(session_id, (), anew=True)  # what it was told may be gone
+        journal.show(session_id, (), anew=True)  # what was injected may be gone
         seen = [*journal.seen_in(session_id), *pending]
-        left = journal.has_left_anything(session_id)
-    nothing = _transcript(given) is not None and not worth_saving(seen) and not left
+        is_used = journal.has_left_anything(session_id)
+    nothing = _transcript(given) is not None and not worth_saving(seen) and not is_used
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
@@ -108,8 +108,9 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
 def _milliseconds(value: object) -> float | None:
     """Return the duration that an editor reports, or None if it is invalid."""
-    told = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LONGEST_MS
-    return float(value) if told and isinstance(value, int | float) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < _LONGEST_MS else None
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ def note(hook: "Hook", error: BaseException | None, seconds: float) -> None:
     if not workspace.is_dir():
         return
     problem = error or hook.problem
-    row: dict[str, Any] = {"at": round(now, 3), "outcome": _outcome(error, told=hook.told)}
+    row: dict[str, Any] = {"at": round(now, 3), "outcome": _outcome(error, answered=hook.answered)}
     row |= {"seconds": round(seconds, 3), "limit": hook.seconds}
     known = {} if problem is None else _described(problem)
     try:
@@ -69,9 +69,9 @@ def last_outcomes(workspace: Path, event: str) -> list[dict[str, Any]]:
     return [row for each in (_older(path), path) for row in _rows(each)][-_RUNS:]
 
 
-def _outcome(error: BaseException | None, *, told: bool) -> str:
+def _outcome(error: BaseException | None, *, answered: bool) -> str:
     if error is None:
-        return "answered" if told else "quiet"
+        return "answered" if answered else "quiet"
     if isinstance(error, InterruptedHook):
         return "late" if str(error) == "SIGALRM" else "stopped"
     return "failed"

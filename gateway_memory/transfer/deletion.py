@@ -120,7 +120,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
     """
     proof = Proof()
     try:
-        with _alone(workspace), locked(workspace):
+        with _locked_exclusively(workspace), locked(workspace):
             scopes = [scope, *linked_with(workspace, scope)]
             proof.before = _survey(workspace, scopes)
             with _journal(workspace) as journal:
@@ -155,7 +155,7 @@ def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
 
 
 @contextlib.contextmanager
-def _alone(workspace: Path) -> Iterator[None]:
+def _locked_exclusively(workspace: Path) -> Iterator[None]:
     """Hold the workspace exclusively: no process has it open, and none can start."""
     with all_slots(workspace / STATE_FOLDER / "slots") as held:
         if not held:
@@ -237,8 +237,8 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
     others: set[str] = set()
     for path in _regular(workspace, SESSIONS_FILE):
         for record in read_records(path)[0]:
-            told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
-            (texts if path in theirs else others).update(told)
+            own = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
+            (texts if path in theirs else others).update(own)
     texts -= others
     if journal and scopes[0].kind.may_be_joined:  # it was said in conversations, which stay with those who said it
         texts -= journal.said_elsewhere([scope.key for scope in scopes], texts)

@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def noted(project: Path, error: BaseException | None, event: str = PROMPT, *, told: bool = False) -> None:
     hook = Hook([event, "--workspace", str(project / ".memory")], note)
-    hook.told, hook.seconds = told, EVENTS[event]
+    hook.answered, hook.seconds = told, EVENTS[event]
     note(hook, error, 0.25)
 
 

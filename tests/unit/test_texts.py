@@ -74,9 +74,15 @@ def test_each_word_of_the_page_exists() -> None:
     assert {each for each in shown | called_with({"word"}) if each not in texts("page")} == set()
 
 
-@pytest.mark.parametrize(
-    ("file", "module"), [("doctor", "cli/doctor.py"), ("hooks", "hooks/install.py"), ("connect", "connect/gateways.py")]
-)
+MESSAGES = {
+    "doctor": "cli/doctor.py",
+    "hooks": "hooks/install.py",
+    "connect": "connect/gateways.py",
+    "migration": "cli/postgres.py",
+}
+
+
+@pytest.mark.parametrize(("file", "module"), MESSAGES.items())
 def test_each_message_of_the_shell_exists(file: str, module: str) -> None:
     printed = called_with({"_text", "_good", "_bad", "_lines"}, module)
     assert len(printed) > 5
