@@ -6,7 +6,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.hooks.editors import MEMORY_FOLDER, joined_in, limit_of, project_of, workspace_of
+from gateway_memory.hooks.editors import (
+    MEMORY_FOLDER,
+    Editor,
+    joined_in,
+    limit_of,
+    project_of,
+    response_of,
+    workspace_of,
+)
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.store.disk.workspace import private_folder
 
@@ -28,64 +36,44 @@ def answer(hook: "Hook") -> str:
     given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
     if not isinstance(given, dict):
         raise TypeError("the input is no JSON object")
-    claude = "hook_event_name" in given and "conversation_id" not in given
-    if claude:
+    editor: Editor = "claude-code" if "hook_event_name" in given and "conversation_id" not in given else "cursor"
+    if editor == "claude-code":
         hook.answer = "{}"
     if hook.event:
-        hook.allow(limit_of("claude-code" if claude else "cursor", hook.event, project_of(given)))
+        hook.allow(limit_of(editor, hook.event, project_of(given)))
     workspace = hook.workspace = workspace_of(given, hook.options.get("--workspace"))
     if not workspace.is_dir():
         private_folder(workspace)
         if workspace.name == MEMORY_FOLDER:  # in a project: keep the memory out of version control
             (workspace / ".gitignore").write_text("*\n", "utf-8")
-    response, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)
-    hook.answered = bool(text)
+    text = _text(hook, given, workspace, Path(config) if config else None, editor)
+    response, hook.answered = response_of(editor, hook.event, text)
     return json.dumps(response, ensure_ascii=True)
 
 
-def _answered(
-    hook: "Hook", given: dict[str, Any], workspace: Path, config: Path | None, *, claude: bool
-) -> tuple[dict[str, Any], str]:
-    """Return the answer in the editor's form, and its text, "" if there is nothing to tell."""
+def _text(hook: "Hook", given: dict[str, Any], workspace: Path, config: Path | None, editor: Editor) -> str:
+    """Do what an event asks for, and return the text for the editor's session, "" for none."""
     event, session_id = hook.event, str(given.get("conversation_id") or given.get("session_id") or "")[:200]
     if not session_id.isprintable():  # an unprintable id is ignored; lone surrogates could not even be stored
         session_id = ""
     if event == "sessionStart":
-        text = _start(hook, session_id, given, workspace, config)
-        output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-        return (output if claude else {"additional_context": text}), text
+        return _start(hook, session_id, given, workspace, config)
     if event not in EVENTS or not session_id:
         raise ValueError("there is no such hook, or no session")
     if event == "userPromptSubmit":
         from gateway_memory.hooks.prompt import relevant
 
-        text = relevant(
-            workspace,
-            session_id,
-            given.get("prompt"),
-            config,
-            time.time(),
-            until=hook.until,
-            joined=joined_in(given, workspace),
-        )
-        if not claude:
-            return ({"continue": True, "additional_context": text} if text else {"continue": True}), text
-        output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
-        return (output if text else {}), text
+        joined, prompt = joined_in(given, workspace), given.get("prompt")
+        return relevant(workspace, session_id, prompt, config, time.time(), until=hook.until, joined=joined)
     from gateway_memory.hooks import later
 
     if event == "preCompact":
-        prompt = later.before_compaction(workspace, session_id, given, config, until=hook.until)
-        # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
-        message = "" if claude else prompt
-        return ({"user_message": message} if message else {}), message
+        return later.before_compaction(workspace, session_id, given, config, until=hook.until)
     if event == "stop":
-        status = "completed" if claude else given.get("status", "")
-        prompt = later.followup(workspace, session_id, given, config, status=status, until=hook.until)
-        response = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
-        return (response if prompt else {}), prompt
+        status = "completed" if editor == "claude-code" else given.get("status", "")
+        return later.followup(workspace, session_id, given, config, status=status, until=hook.until)
     later.end(workspace, session_id, given, config, until=hook.until)
-    return {}, ""
+    return ""
 
 
 def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path, config: Path | None) -> str:
