@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, tzinfo
+from datetime import datetime, time
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -40,7 +40,8 @@ def run_read(args: argparse.Namespace) -> int:
     scope = resolve_scope(**named) if named else None
 
     async def read(memory: GatewayMemory) -> list[str]:
-        return await read_backlog(memory, scope, since=_start_of(args.since, memory.zone))
+        since = datetime.combine(args.since, time(), memory.zone).timestamp() if args.since else 0.0
+        return await read_backlog(memory, scope, since=since)
 
     print("\n".join(in_memory(args, read)))  # noqa: T201
     return 0
@@ -80,10 +81,6 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
             sys.stderr.write(f"read {done} of {total} exchanges\n")
 
     yield step
-
-
-def _start_of(day: date | None, zone: tzinfo | None) -> float:
-    return datetime.combine(day, time(), zone).timestamp() if day else 0.0
 
 
 _SHOWN: Final = 20

@@ -182,10 +182,6 @@ def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> 
     }
 
 
-def _review_lines(session: Session, number: int) -> list[str]:
-    return [phrase(session, "status_reviews", number=number)] if number else []
-
-
 def _age(ports: CommandPorts, at: float) -> int:
     return max(0, round(ports.memory.now().timestamp() - at))
 
@@ -208,7 +204,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_off", off=listed(facts["off"])),
         say(language, "status_count", count=facts["memories"]),
         say(language, "status_episodes", count=facts["episodes"]),
-        *_review_lines(session, facts["reviews"]),
+        *([phrase(session, "status_reviews", number=facts["reviews"])] if facts["reviews"] else []),
         _search_line(language, facts["vectors"]),
         say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),

@@ -115,16 +115,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in lines:
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
-            if isinstance(row, dict) and row.get("outcome") in OUTCOMES and all(map(_is_time, _times(row))):
+            if not isinstance(row, dict) or row.get("outcome") not in OUTCOMES:
+                continue
+            times = [row.get(name) for name in ("at", "seconds", "limit")]
+            if all(isinstance(each, int | float) and 0 <= each < _LAST for each in times):
                 yield row
-
-
-def _times(row: dict[str, Any]) -> tuple[object, ...]:
-    return row.get("at"), row.get("seconds"), row.get("limit")
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value < _LAST
 
 
 def _older(path: Path) -> Path:

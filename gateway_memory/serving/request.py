@@ -43,7 +43,7 @@ async def parsed_body(request: Request, model: type[T], limits: LimitSettings) -
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             with contextlib.suppress(ValidationError):
                 return model.model_validate_json(_mended(body))
-        message, where = mistakes_of(error, _names_of(model))
+        message, where = mistakes_of(error, list(model.model_fields))
         raise ServiceError("bad_request", message, where) from None
 
 
@@ -94,10 +94,6 @@ def _whole(value: Any) -> Any:
 
 def _too_large(limits: LimitSettings) -> ServiceError:
     return ServiceError("too_large", f"a body has at most {limits.body_bytes} bytes (serve.limits.bodyBytes)")
-
-
-def _names_of(model: type[RequestBody]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 # The forms of the page as they come: read within the service's limits, and each field as often as it may be given.

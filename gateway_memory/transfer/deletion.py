@@ -131,7 +131,8 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             for each in scopes:
                 _delete_files(workspace, each, proof)
                 erase_scope(workspace / INDEX_FILE, each.key)
-            for path in [*_set_aside(workspace), *_vocabularies(workspace)]:
+            vocabularies = (workspace / STATE_FOLDER).glob("encoder.tables*")  # of earlier versions
+            for path in [*_set_aside(workspace), *vocabularies]:
                 path.unlink()
             with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
                 if journal:
@@ -190,11 +191,6 @@ def _files(workspace: Path, scope: Scope) -> list[Path]:
 
 def _set_aside(workspace: Path) -> list[Path]:
     return sorted(workspace.glob("journal.sqlite.damaged-*"))
-
-
-def _vocabularies(workspace: Path) -> list[Path]:
-    """Return the vocabulary files of earlier versions, whose common words would count as traces."""
-    return sorted((workspace / STATE_FOLDER).glob("encoder.tables*"))
 
 
 def _index_rows(workspace: Path, scope: Scope) -> int:
