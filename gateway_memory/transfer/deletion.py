@@ -23,7 +23,7 @@ from recall import RecallError, erase_scope, peek
 if TYPE_CHECKING:
     from gateway_memory.store.postgres.scopes import ScopeTables
 
-__all__ = ["Deletion", "delete", "lines_of", "linked_with", "places", "survey"]
+__all__ = ["Deletion", "delete", "lines_of", "places"]
 
 
 # The proof that a scope's memory was deleted, and how it reads.
@@ -85,15 +85,10 @@ _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
 
 
-def linked_with(workspace: Path, scope: Scope) -> list[Scope]:
+def _linked_with(workspace: Path, scope: Scope) -> list[Scope]:
     """Return the other scopes of the person to whom a scope belongs."""
     with _journal(workspace) as journal:
         return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
-
-
-def survey(workspace: Path, scope: Scope) -> dict[str, int]:
-    """Return how much data of a scope, and of those that are linked with it, is stored, by place."""
-    return _survey(workspace, [scope, *linked_with(workspace, scope)])
 
 
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
@@ -121,7 +116,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
     proof = Proof()
     try:
         with _locked_exclusively(workspace), locked(workspace):
-            scopes = [scope, *linked_with(workspace, scope)]
+            scopes = [scope, *_linked_with(workspace, scope)]
             proof.before = _survey(workspace, scopes)
             with _journal(workspace) as journal:
                 needles = _needles(workspace, scopes, journal)
@@ -283,13 +278,13 @@ class Deletion:
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
         if not self.is_shared:
-            return linked_with(self.workspace, scope)
+            return _linked_with(self.workspace, scope)
         return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
         if not self.is_shared:
-            return survey(self.workspace, scope)
+            return _survey(self.workspace, self._all(scope))
         return self._tables().count(self._all(scope))
 
     def delete(self, scope: Scope) -> Proof:

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from gateway_memory.store.record import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, lines_of, places
 from recall import Filter
 
-__all__ = ["VIEWS", "Line", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
+__all__ = ["VIEWS", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
 
 
 # The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
@@ -133,44 +133,16 @@ _HIDDEN: Final = frozenset({"forgotten", "undone", "deleted", "retracted"})
 _DAY_SECONDS: Final = 86400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A part of a day's column, in the units of the picture. name: the outcome."""
-
-    name: str
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A memory's time, from when it was learnt to when it was replaced, in the units of the picture.
-
-    standing: whether it still holds. since, until: YYYY-MM-DD, "" for today. by: the id of the memory that replaced it.
-    """
-
-    id: str
-    text: str
-    x: float
-    width: float
-    standing: bool
-    since: str
-    until: str
-    by: str
-
-
 async def over_time(viewer: Viewer) -> Page:
     """How recall went on each of the last days, and the newest memories with what they replaced."""
     today = viewer.today()
     days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
     counts: dict[date, Counter[str]] = {day: Counter() for day in days}
     since = viewer.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
-    for told in await viewer.memory.browsing.outcomes(viewer.session, since=since, limit=_REPLIES_PICTURED):
-        day = viewer.local(told[0]).date()
+    for at, outcome in await viewer.memory.browsing.outcomes(viewer.session, since=since, limit=_REPLIES_PICTURED):
+        day = viewer.local(at).date()
         if day in counts:
-            counts[day][told[1]] += 1
+            counts[day][outcome] += 1
     bars, most = stacked([counts[day] for day in days])
     table = [(day, counts[day]) for day in days if counts[day]]
     lines = timeline(
@@ -182,8 +154,11 @@ async def over_time(viewer: Viewer) -> Page:
     return Page("over_time.html", {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines})
 
 
-def stacked(counts: Sequence[Counter[str]]) -> tuple[list[Bar], int]:
-    """Return the bars of columns that stand side by side, and the number that the highest one stands for."""
+def stacked(counts: Sequence[Counter[str]]) -> tuple[list[dict[str, Any]], int]:
+    """Return the bars of columns that stand side by side, and the number that the highest one stands for.
+
+    A bar: the outcome that it counts as `name`, and x, y, width and height in the units of the picture.
+    """
     most = max((sum(count.values()) for count in counts), default=0)
     if not most:
         return [], 0
@@ -194,38 +169,32 @@ def stacked(counts: Sequence[Counter[str]]) -> tuple[list[Bar], int]:
             height = _HEIGHT * count[name] / most
             if height:
                 top -= height
-                bars.append(Bar(name=name, x=column * step + 1, y=top, width=step - 2, height=height))
+                bars.append({"name": name, "x": column * step + 1, "y": top, "width": step - 2, "height": height})
     return bars, most
 
 
 def timeline(
     lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: float, day_of: Callable[[float], str]
-) -> list[Line]:
+) -> list[dict[str, Any]]:
     """Return a line for each memory, oldest first, the newest few.
+
+    A line: the memory's id and text, x and width in the units of the picture, `standing`: whether it still holds, since
+    and until: YYYY-MM-DD, "" for today, and `by`: the id of the memory that replaced it.
 
     lives: each memory with its state, the memory that replaced it, and when it ended (epoch seconds, 0: it stands).
     """
-    told = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
-    shown = sorted((each for each in told if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
-    first = min((each[0].at for each in shown), default=now)
+    pictured = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
+    pictured = sorted((each for each in pictured if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
+    first = min((each[0].at for each in pictured), default=now)
     span = max(now - first, _DAY_SECONDS)
     lines = []
-    for record, state, by, ended in shown:
-        until = ended or now
-        x = _WIDTH * (record.at - first) / span
-        width = max(_LEAST_WIDTH, _WIDTH * (until - record.at) / span)
-        lines.append(
-            Line(
-                id=record.id,
-                text=record.text,
-                x=min(x, _WIDTH - _LEAST_WIDTH),
-                width=min(width, _WIDTH - min(x, _WIDTH - _LEAST_WIDTH)),
-                standing=state == "active",
-                since=day_of(record.at),
-                until=day_of(ended) if ended else "",
-                by=by,
-            )
-        )
+    for record, state, by, ended in pictured:
+        x = min(_WIDTH * (record.at - first) / span, _WIDTH - _LEAST_WIDTH)
+        width = max(_LEAST_WIDTH, _WIDTH * ((ended or now) - record.at) / span)
+        line: dict[str, Any] = {"id": record.id, "text": record.text, "x": x, "width": min(width, _WIDTH - x)}
+        line |= {"standing": state == "active", "by": by}
+        line |= {"since": day_of(record.at), "until": day_of(ended) if ended else ""}
+        lines.append(line)
     return lines
 
 
@@ -265,10 +234,10 @@ async def today(viewer: Viewer) -> Page:
         for outcome in receipt.outcomes
         if outcome.action in _ACTIONS and outcome.id
     ]
-    found = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
-    outcomes = [outcome for _, outcome in found]
-    told = sum(outcome in ("full", "partial") for outcome in outcomes)
-    return Page("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": told})
+    recalls = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
+    outcomes = [outcome for _, outcome in recalls]
+    injected = sum(outcome in ("full", "partial") for outcome in outcomes)
+    return Page("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": injected})
 
 
 async def digest(viewer: Viewer) -> Page:
@@ -413,17 +382,17 @@ async def replies(viewer: Viewer) -> Page:
 
 
 async def reply(viewer: Viewer) -> Page:
-    """One reply: what was considered for it, why it was told or left out, and how long each part took."""
+    """One reply: what was considered for it, why it was injected or omitted, and how long each part took."""
     turn = viewer.number("turn")
     found = await viewer.memory.browsing.replies(viewer.session, before=turn + 1, limit=1)
     if not found or found[0].reply.turn != turn:
         raise NothingHere
-    (told,) = found
-    report = told.reply.report
+    (details,) = found
+    report = details.reply.report
     rows = [
         {
             "id": row.id,
-            "text": told.texts.get(row.id, ""),
+            "text": details.texts.get(row.id, ""),
             "fate": row.fate,
             "score": row.score,
             "terms": [(name, row.terms[name]) for name in TERMS if abs(row.terms.get(name, 0.0)) >= _TERM_SHOWN],
@@ -432,7 +401,7 @@ async def reply(viewer: Viewer) -> Page:
     ]
     parts = [(name, report.milliseconds[name]) for name in _PARTS if name in report.milliseconds] if report else []
     threshold = viewer.session.settings.auto_recall.min_score
-    values = {"told": told, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
+    values = {"told": details, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
     return Page("reply.html", values)
 
 
