@@ -224,13 +224,13 @@ class Chat:
             self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
 
     async def _tell_changes(self, changes: Subscription) -> None:
-        """Tell what is kept as it is: also by a model that reads later, or in another process."""
+        """Show each memory when it is kept, also by a later batch or in another process."""
         async for change in changes:
             if change.action == "added":
                 self._tell("chat_kept", change.id, change.text)
 
     async def _tell_outcomes(self, session: Session) -> None:
-        """Tell what became of the last turn, once the rules have read it, and what waits for the person."""
+        """Show the outcomes of the last turn, once the rules have read it: what was kept, and what is pending."""
         for receipt in reversed((await self._memory.record(session, "receipts", str(_RECEIPTS)))["receipts"]):
             if receipt["number"] > self._told and receipt["stage"] in ("rules", "batch"):
                 self._told = receipt["number"]

@@ -35,7 +35,7 @@ _LINES: Final = 10
 
 
 def run_read(args: argparse.Namespace) -> int:
-    """Read what is unread and print what came of it; returns the exit code."""
+    """Read the unread episodes and print the result; returns the exit code."""
     named = named_of(args)
     scope = resolve_scope(**named) if named else None
 
@@ -48,7 +48,7 @@ def run_read(args: argparse.Namespace) -> int:
 
 
 async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: float = 0.0) -> list[str]:
-    """Read what is unread, show the progress, and return what came of it, in words.
+    """Read the unread episodes, show the progress, and return the result as lines.
 
     scope: None for every scope. since: epoch seconds.
     """
@@ -67,7 +67,7 @@ async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: flo
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], object]]:
-    """Yield what is called with the number of exchanges that were read: a bar on a terminal, else some lines."""
+    """Yield a function that takes the number of exchanges read: it moves a bar on a terminal, else prints lines."""
     if sys.stderr.isatty():
         with tqdm(desc="read", unit="exchange", total=total) as bar:
             yield bar.update

@@ -235,7 +235,7 @@ async def _exchanges_with(ports: CommandPorts, session: Session, what: str) -> l
 async def _still_saying(
     ports: CommandPorts, scope: Scope, what: str, memories: Sequence[Stored], said: Sequence[Hit]
 ) -> list[Hit]:
-    """Return those exchanges that would still tell the words if these memories were forgotten."""
+    """Return the exchanges that would still contain the words if these memories were forgotten."""
     known = await ports.storage.ledger.memories(scope.key, [stored.entry.id for stored in memories])
     texts = {text for each in known.values() for text in (each.quote,)} | {stored.entry.text for stored in memories}
     at = ports.memory.now().timestamp()

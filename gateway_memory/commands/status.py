@@ -263,7 +263,7 @@ def _model_failure(failures: list[dict[str, Any]]) -> str:
 
 
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
-    """Say that there is no model, and what a model was asked today: the process that has it may be gone."""
+    """Say that there is no model, and how much one was used today, also by a process that has ended."""
     lines = [] if model["name"] else [say(language, "status_no_model")]
     if model["name"] or model["calls"] or model["reserved_tokens"]:
         name = model["name"] or say(language, "other_process")

@@ -1,4 +1,4 @@
-"""What connecting a gateway changes: values in its config, JSON5 or YAML, which comes back byte for byte."""
+"""Changes of a gateway's config, JSON5 or YAML, which can be taken back byte for byte."""
 
 import contextlib
 import json

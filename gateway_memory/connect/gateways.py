@@ -152,7 +152,7 @@ def _workspaces(path: Path, state: Path) -> list[Path]:
 
 
 def _stays_on(folder: Path, where: Where) -> Iterator[str]:
-    """Yield what OpenClaw goes on telling and writing in a workspace, which no plugin can switch off."""
+    """Yield a warning for each file that OpenClaw itself goes on injecting or writing, whatever the plugin does."""
     prompts = [name for name in _PROMPTS if (folder / name).is_file()]
     prompts += [f"users/{file.parent.name}/{file.name}" for file in sorted(folder.glob("users/*/USER.md"))]
     notes = len(list(folder.glob("memory/*.md")))

@@ -1,4 +1,4 @@
-"""What each event of an editor is answered."""
+"""Do what an editor's event asks for, and respond in the form of that editor."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Where an editor keeps its hooks, how long it lets them run, and where a project's memory is."""
+"""What tells editors apart: their files, time limits and responses; and where a project's memory is."""
 
 import contextlib
 import json

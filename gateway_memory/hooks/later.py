@@ -123,7 +123,7 @@ def _session(
     *,
     reached: Reached = "",
 ) -> Iterator[tuple[JournalInPlace, list[Observation]]]:
-    """Open the journal, register the session, and read its transcript, or the reply that the event tells.
+    """Open the journal, register the session, and read its transcript, or the reply in the event.
 
     Yields the journal, and the observations that are not stored yet.
     """

@@ -98,7 +98,7 @@ class _Journal:
 
 
 def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry]) -> _Journal:
-    """Return what the journal tells; where it can't be read, the last record as it stands.
+    """Return what the journal holds; if it can't be read, the last session record as it is.
 
     memory: the ids of the lines of MEMORY.md.
     """
@@ -131,7 +131,7 @@ def _memory(workspace: Path) -> list[Block]:
 
 
 def _passages(workspace: Path) -> list[Entry]:
-    """Return those passages of the owner's that tell most; none where there is no index of this version."""
+    """Return the owner's most significant passages; none if there is no index of this version."""
     with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
         return index.telling(OWNER_KEY, LEAST_TELLING, PASSAGES)
     return []

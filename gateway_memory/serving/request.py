@@ -125,7 +125,7 @@ class Form:
 
 
 async def read_form(request: Request, limits: LimitSettings) -> Form:
-    """Return the form that a request brings. What is no valid text in it is replaced.
+    """Return the form of a request. Characters that are not valid are replaced.
 
     Raises:
         ServiceError: bad_request, too_large or too_slow.

@@ -88,7 +88,7 @@ class Standing:
 def past_of(
     items: Sequence[MemoryItem], ids: Sequence[str], known: Mapping[str, str], file_of: Callable[[float], str]
 ) -> tuple[Retired, ...]:
-    """Return what no longer held at the source, for the history. known: what is known here stays as it is.
+    """Return what was superseded at the source, for the history. known: ids that are known here, which stay.
 
     file_of: the day's log of a time, in epoch seconds.
     """
@@ -121,7 +121,7 @@ _ALL: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """What a scope has: the lines that stand, the ids that are gone from it, and the words that were forgotten."""
+    """A scope: its lines, the ids that were removed from it, and the words that were forgotten."""
 
     standing: Standing
     gone: set[str]

@@ -205,7 +205,7 @@ _ADDED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What one side said. at: epoch seconds; 0 if the source gives no time."""
+    """A message of one side. at: epoch seconds; 0 if the source gives no time."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -277,7 +277,7 @@ def _cleaned(text: str) -> str:
 
 
 def text_of_parts(content: Any) -> str:
-    """Return the text of a message: a string, or the text parts of a list. What tools said is left out."""
+    """Return the text of a message: a string, or the text parts of a list. The output of tools is left out."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

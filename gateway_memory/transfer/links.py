@@ -1,4 +1,4 @@
-"""One person over channels: codes that join two identities, what one scope brings into the other, and the end of it."""
+"""One person over channels: codes that link two identities, and moving their memories together and apart."""
 
 import asyncio
 import hashlib
@@ -174,7 +174,7 @@ class ContentLinker:
     async def _is_gone(
         self, source: Scope, record: MemoryRecord, *, shared: bool, forgotten: Mapping[str, float]
     ) -> bool:
-        """Return whether a memory that is not there under its id was forgotten, or left with whom it belongs to."""
+        """Return whether a memory that is not found by its id was forgotten, or went back with an unlinked scope."""
         if record.at <= forgotten.get(same_text(record.text), -1.0):
             return True
         if shared:

@@ -288,7 +288,7 @@ def _session(
 
 
 def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[Message]:
-    """Return what was said. The messages by which OpenClaw wakes its model are left out, with the replies to them."""
+    """Return the messages, without those by which OpenClaw wakes its model and the replies to them."""
     messages: list[Message] = []
     woken = False
     for event in events:

@@ -1,4 +1,4 @@
-"""What an MCP client is offered: tools and their results, resources and a prompt, for the memory of its connection."""
+"""The tools, resources and the prompt of an MCP client, on the memory of its connection."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The page as a part of the service: its routes, who is let in, and what every answer carries."""
+"""The page as a part of the service: its routes, the sign-in, and the headers of every response."""
 
 import hashlib
 import hmac
@@ -210,7 +210,7 @@ class _Routes:
     # Changing
 
     async def act(self, request: Request, browser: Browser, form: Form) -> Response:
-        """Carry out a command, for each of its ids, and tell what it answered on the next page."""
+        """Carry out a command for each of its ids, and show the answers on the next page."""
         name, scope = form.one("command"), form.one("of", OWNER_KEY)
         if name not in _COMMANDS:
             raise ServiceError("bad_request", "no form of the page sends this command")
@@ -242,7 +242,7 @@ class _Routes:
         return self._rendered(await erase(self._service, browser.agent, viewer, typed), viewer)
 
     async def news(self, _: Request, browser: Browser) -> Response:
-        """Stream events that tell when a page may look different."""
+        """Stream an event whenever a page may look different."""
         try:
             memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
             listener = feed.add("page")

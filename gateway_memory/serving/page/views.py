@@ -76,7 +76,7 @@ _SHOWN: Final = 100
 
 
 async def review(viewer: Viewer) -> Page:
-    """What waits, each with why, with the words that it was learnt from, and with what it contradicts."""
+    """The pending memories, each with its reason, the exchange it was learnt from, and the line it contradicts."""
     words = viewer.query.get("q", "")
     found = (await viewer.memory.record(viewer.session, "review", words))["reviews"]
     shown = found[:_SHOWN]
@@ -225,7 +225,7 @@ _INSTANT: Final = 1e-6
 
 
 async def today(viewer: Viewer) -> Page:
-    """What changed today, what waits, and what failed."""
+    """The changes of today, what is pending, and the last failures."""
     status = await viewer.memory.record(viewer.session, "status")
     start = _start(viewer, viewer.today())
     changes = [
@@ -309,7 +309,7 @@ async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[A
 
 
 async def memory(viewer: Viewer) -> Page:
-    """One memory: where it came from, what became of it, and how to change it."""
+    """One memory: its source, its history, and how to change it."""
     details = await viewer.memory.browsing.details(viewer.session, viewer.query["id"])
     if details is None:
         raise NothingHere
@@ -352,7 +352,7 @@ async def conversations(viewer: Viewer) -> Page:
 
 
 async def one_day(viewer: Viewer) -> Page:
-    """What was said on a day, session by session."""
+    """The conversations of a day, session by session."""
     try:
         day = date.fromisoformat(viewer.query["day"])
         earlier, later = day - timedelta(days=1), day + timedelta(days=1)
@@ -372,7 +372,7 @@ async def exchange(viewer: Viewer) -> Page:
 
 
 async def replies(viewer: Viewer) -> Page:
-    """The replies, each with what it was given."""
+    """The replies, each with the memories that were injected."""
     before = viewer.number("before", _LATEST, most=_LATEST)
     found = await viewer.memory.browsing.replies(viewer.session, before=before, limit=_REPLIES_LISTED + 1)
     older = (
