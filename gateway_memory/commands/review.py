@@ -74,7 +74,7 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Do not keep a pending memory. rest: an id or "all", and maybe "never", so that nothing alike is asked about again."""
+    """Do not keep a pending memory. rest: an id or "all", and maybe "never", so that nothing alike is pending again."""
     identity, _, how = rest.strip().partition(" ")
     for_good = how.strip().lower() in _FOR_GOOD
     if not identity or (how.strip() and not for_good):

@@ -1,7 +1,7 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -137,7 +137,7 @@ class Importer:
         self._merger = merger
         self._executor = executor
 
-    async def run(  # noqa: C901 - one case a kind
+    async def run(
         self,
         items: Iterable[Item],
         *,
@@ -157,8 +157,9 @@ class Importer:
         """
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
-        standing: dict[Scope, Standing] = {}
-        others: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
+        known: defaultdict[Scope, Standing] = defaultdict(Standing)
+        handlers: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
+            MemoryItem: lambda whose, *rest, **named: self._memories(whose, known[whose], *rest, **named),
             ReviewItem: self._reviews,
             EpisodeItem: self._episodes,
             SummaryItem: self._summaries,
@@ -167,11 +168,7 @@ class Importer:
 
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose), [])
-            if kind is MemoryItem:
-                known = standing.get(whose) or standing.setdefault(whose, Standing())
-                await self._memories(whose, part, known, report, dry_run=dry_run)
-            else:
-                await others[kind](whose, part, report, dry_run=dry_run)
+            await handlers[kind](whose, part, report, dry_run=dry_run)
             progress(len(part))
 
         reading = iter(items)
@@ -245,8 +242,8 @@ class Importer:
     async def _memories(
         self,
         scope: Scope,
-        items: Sequence[MemoryItem],
         standing: Standing,
+        items: Sequence[MemoryItem],
         report: ImportReport,
         *,
         dry_run: bool,
