@@ -77,7 +77,7 @@ def chat_commands(language: Language) -> Iterator[str]:
     )
     for command in COMMANDS:
         changes = ("是" if chinese else "yes") if command.changes else ""
-        yield _row(f"`{CHAT} {command.usage(language)}`", "、".join(command.aliases), command.help[chinese], changes)
+        yield _row(f"`{CHAT} {command.usage(language)}`", "、".join(command.aliases), command.help[language], changes)
 
 
 def search_options(language: Language) -> Iterator[str]:
@@ -86,7 +86,7 @@ def search_options(language: Language) -> Iterator[str]:
     yield from (("| 选项 | |", "|---|---|") if chinese else ("| option | |", "|---|---|"))
     (search,) = (command.shell for command in COMMANDS if command.name == "search")
     for option in search.options if search else ():
-        yield _row(f"`{f'--{option.name} {option.metavar}'.rstrip()}`", option.help[chinese])
+        yield _row(f"`{f'--{option.name} {option.metavar}'.rstrip()}`", option.help[language])
 
 
 def shell_commands(language: Language) -> Iterator[str]:
@@ -94,19 +94,16 @@ def shell_commands(language: Language) -> Iterator[str]:
     chinese = language == "zh"
     yield from (("| 命令 | |", "|---|---|") if chinese else ("| command | |", "|---|---|"))
     for command in SHELL_COMMANDS:
-        parser = argparse.ArgumentParser()
-        command.add_arguments(parser)
-        positional = [action for action in _own(parser) if not action.option_strings]
+        positional = [action for action in _own(command.parser()) if not action.option_strings]
         usage = " ".join([SHELL, command.name, *map(_positional, positional)])
-        yield _row(f"`{usage}`", command.help[chinese])
+        yield _row(f"`{usage}`", command.help[language])
 
 
 def shell_options(_: Language) -> Iterator[str]:
     """Yield the table of the shell's own options, those of all commands left out."""
     yield from ("| command | option | |", "|---|---|---|")
     for command in SHELL_COMMANDS:
-        parser = argparse.ArgumentParser()
-        command.add_arguments(parser)
+        parser = command.parser()
         yield from _options(command.name, parser)
         if command.name == "search":  # an agent's form of it has a parser of its own, which loads faster
             known = {action.dest for action in _own(parser)}

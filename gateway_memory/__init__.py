@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gateway_memory.edge.neighbours import check_neighbours
+from gateway_memory.edge.shadowed import check_packages
 
 if TYPE_CHECKING:
     from extractor import Candidate, Turn
@@ -77,7 +77,7 @@ _HOMES = {
     "load_config": ".config.load",
 }
 
-check_neighbours()
+check_packages()
 
 
 def __getattr__(name: str) -> Any:

@@ -107,10 +107,10 @@ class BlockingMemory:
     def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
         """Return the prompt rule of `GatewayMemory.rule_text`."""
 
-        async def told(memory: GatewayMemory) -> str:
+        async def rule(memory: GatewayMemory) -> str:
             return memory.rule_text(session, chinese=chinese)
 
-        return self.run(told)
+        return self.run(rule)
 
     identify = _waiting(GatewayMemory.identify)
     session_of = _waiting(GatewayMemory.session_of)
@@ -240,7 +240,7 @@ _watching = threading.Lock()
 def _close_at_exit(home: _Home) -> None:
     """Close a memory when the main thread has ended.
 
-    The interpreter then waits for its threads, and `atexit` would come after that: a daemon thread is told of the end
+    The interpreter then waits for its threads, and `atexit` would come after that: a daemon thread learns of the end
     by `join`.
     """
     _open.add(home)

@@ -41,7 +41,7 @@ from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
-from gateway_memory.transfer.links import Joining, LinkBook, SessionEnds
+from gateway_memory.transfer.links import ContentLinker, LinkBook, SessionEnds
 from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Capture:
     processor: TurnProcessor
     distiller: Distiller
     importer: Importer
-    joining: Joining
+    linker: ContentLinker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ async def open_memory(
         processor=capture.processor,
         unsubscribe=bus.unsubscribe,
     )
-    links = LinkBook(runtime, storage.links, storage.event_log.journal, capture.joining, ends)
+    links = LinkBook(runtime, storage.links, storage.event_log.journal, capture.linker, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,
@@ -261,7 +261,7 @@ def _open_capture(
         processor=processor,
         distiller=Distiller(runtime, storage, merger, executor),
         importer=Importer(runtime, storage, merger, executor),
-        joining=Joining(runtime, storage, merger, executor, changes),
+        linker=ContentLinker(runtime, storage, merger, executor, changes),
     )
 
 

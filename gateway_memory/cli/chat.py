@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.capture.requests import asked_to_forget
-from gateway_memory.cli.places import whose_of
+from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.memory import GatewayMemory
@@ -116,8 +116,8 @@ _HISTORY: Final = 40
 _SYSTEM: Final = "You are a helpful assistant. Answer in the user's language."
 _NO_MODEL: Final = """No model is connected, so you see what one would be told. To connect one, set OPENAI_API_KEY or
 ANTHROPIC_API_KEY, or name it in --config: autoExtract.model and baseUrl."""
-_TOLD: Final = {"add": "chat_kept", "update": "chat_kept", "supersede": "chat_kept", "waits": "chat_waits"}
-"""What is told of an outcome, by its action."""
+_PHRASES: Final = {"add": "chat_kept", "update": "chat_kept", "supersede": "chat_kept", "waits": "chat_waits"}
+"""The phrase that shows an outcome, by its action."""
 _RECEIPTS: Final = 20
 
 
@@ -143,7 +143,7 @@ class Chat:
         self._rooms: dict[str, _Room] = {}
         self._current = ""
         self._prompt = ""
-        self._told = 0
+        self._newest = 0
         self._shown: set[str] = set()
 
     async def run(self) -> None:
@@ -195,7 +195,7 @@ class Chat:
     async def _go(self, name: str) -> None:
         if name not in self._rooms:
             if not self._rooms:
-                self._told = max((each.number for each in await self._memory.receipts(limit=1)), default=0)
+                self._newest = max((each.number for each in await self._memory.receipts(limit=1)), default=0)
             self._rooms[name] = _Room(
                 await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", **self._whose)
             )
@@ -224,19 +224,19 @@ class Chat:
             self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
 
     async def _tell_changes(self, changes: Subscription) -> None:
-        """Tell what is kept as it is: also by a model that reads later, or in another process."""
+        """Show each memory when it is kept, also by a later batch or in another process."""
         async for change in changes:
             if change.action == "added":
                 self._tell("chat_kept", change.id, change.text)
 
     async def _tell_outcomes(self, session: Session) -> None:
-        """Tell what became of the last turn, once the rules have read it, and what waits for the person."""
+        """Show the outcomes of the last turn, once the rules have read it: what was kept, and what is pending."""
         for receipt in reversed((await self._memory.record(session, "receipts", str(_RECEIPTS)))["receipts"]):
-            if receipt["number"] > self._told and receipt["stage"] in ("rules", "batch"):
-                self._told = receipt["number"]
+            if receipt["number"] > self._newest and receipt["stage"] in ("rules", "batch"):
+                self._newest = receipt["number"]
                 for outcome in receipt["outcomes"]:
-                    if outcome["action"] in _TOLD:
-                        self._tell(_TOLD[outcome["action"]], outcome["id"], outcome["text"])
+                    if outcome["action"] in _PHRASES:
+                        self._tell(_PHRASES[outcome["action"]], outcome["id"], outcome["text"])
 
     def _tell(self, phrase: str, identity: str, text: str) -> None:
         """Show a line once, in the language that the person writes; above the prompt, if one waits."""
@@ -251,11 +251,11 @@ class Chat:
 
 
 def _shown(room: _Room, context: str) -> str:
-    """Return what a model would be told; the opening once."""
+    """Return what a model would be given; the opening once."""
     opening = "" if room.opened else room.session.opening
     room.opened = True
-    told = "\n\n".join(part for part in (opening, context) if part)
-    return say(room.session.language, "chat_no_model" if told else "chat_no_model_nothing", context=told)
+    injected = "\n\n".join(part for part in (opening, context) if part)
+    return say(room.session.language, "chat_no_model" if injected else "chat_no_model_nothing", context=injected)
 
 
 def _read(prompt: str) -> str | None:

@@ -22,9 +22,9 @@ from gateway_memory.config.load import (
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
-from gateway_memory.serving.place import place_of
+from gateway_memory.serving.options import serve_options
 
-__all__ = ["add_arguments", "doubts", "run"]
+__all__ = ["doubts", "run"]
 
 
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
@@ -90,24 +90,13 @@ def _of_service(config: Config) -> Iterator[tuple[KeyPath, str]]:
         (("serve", "tls", key), file) for key, file in (("certificate", tls.certificate), ("key", tls.key))
     )
     try:
-        place_of(config, workspace=None, default=Path(), host=None, port=None, socket=None)
+        serve_options(config, workspace=None, default=Path(), host=None, port=None, socket=None)
     except ConfigError as error:
         yield ("serve",), str(error)
 
 
 def _missing(files: Iterator[tuple[KeyPath, str]]) -> Iterator[tuple[KeyPath, str]]:
     return ((path, "there is no such file") for path, file in files if file and not Path(file).expanduser().is_file())
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the three actions of `config`."""
-    actions = parser.add_subparsers(dest="action", required=True)
-    check = actions.add_parser("check", help="list every mistake of a config file; exits 1 if there is one")
-    check.add_argument("file", nargs="?", default="config.json5", help="default: %(default)s")
-    show = actions.add_parser("show", help="print the settings in force, or the commented defaults")
-    show.add_argument("file", nargs="?", help="a config file; without it, the built-in defaults with their comments")
-    show.add_argument("--agent", metavar="ID", help="the settings of this agent alone")
-    actions.add_parser("schema", help="print the JSON Schema of the config file, for editors")
 
 
 def run(args: argparse.Namespace) -> int:

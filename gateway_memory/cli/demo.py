@@ -25,14 +25,20 @@ __all__ = ["Demo", "run"]
 
 _HEAD: Final = """One conversation over three sessions. At its turns another session is asked.
 The numbers are those of the seven acceptance criteria."""
-_LAPTOP: Final = "agent:main:laptop:direct:7"
-_PHONE: Final = "agent:main:phone:direct:7"
 _HANGING_SECONDS: Final = 120.0
 """After this, a memory that doesn't come hangs, on any machine."""
 _USUAL_SECONDS: Final = 1.0
 _USUAL_P95_SECONDS: Final = 0.2
-_FIRST_DAY_TURNS: Final = 5
-"""The preference for Python is told on the first day, and repeated later."""
+_ASKED: Final = (
+    ("我喜欢用 Python", "1", "A preference told in one session reaches another", "phone", "帮我写个脚本", "Python"),
+    ("I prefer short", "1", "… in English too", "phone", "how long should your answers be?", "short answers"),
+    ("我们决定订单系统", "2", "A decision is known elsewhere", "laptop", "订单系统的数据库选什么？", "PostgreSQL"),
+    ("We decided to deploy", "2", "… in English too", "laptop", "where do we deploy the payment service?", "Frankfurt"),
+    ("记住：预发布环境的发布窗口是", "3", "What was asked to be remembered is found anywhere", "laptop",
+     "预发布环境什么时候可以发布？", "每周四"),
+    ("Remember that the on-call", "3", "… in English too", "phone", "what is the on-call phone number?", "4471"),
+)  # fmt: skip
+"""After a message that begins so: a criterion's number and title, the session that asks, its question, the answer."""
 _NOISE: Final = (
     "Traceback",
     "KeyError",
@@ -62,8 +68,10 @@ class Demo:
     async def run(self, turns: Iterable[TranscriptTurn]) -> None:
         """Play everything, then show the seven acceptance criteria."""
         memory = self._memory
-        phone = await memory.start_session(_PHONE, user=OWNER)
-        laptop = await memory.start_session(_LAPTOP, user=OWNER)
+        sessions = {
+            name: await memory.start_session(f"agent:main:{name}:direct:7", user=OWNER) for name in ("phone", "laptop")
+        }
+        asked: set[str] = set()
         played = 0
         for turn in turns:
             session = await memory.start_session(turn.session, user=OWNER)
@@ -71,37 +79,15 @@ class Demo:
             self._visible += turn.reply.count(context.text) if context.text else 0
             await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
             played += 1
-            if turn.user == "我喜欢用 Python" and played < _FIRST_DAY_TURNS:
-                await self._criterion(
-                    "1", "A preference told in one session reaches another", phone, "帮我写个脚本", "Python"
-                )
-            elif turn.user.startswith("I prefer short answers"):
-                await self._criterion(
-                    "1", "… in English too", phone, "how long should your answers be?", "short answers"
-                )
-            elif turn.user.startswith("我们决定订单系统"):
-                await self._criterion(
-                    "2", "A decision is known elsewhere", laptop, "订单系统的数据库选什么？", "PostgreSQL"
-                )
-            elif turn.user.startswith("We decided to deploy"):
-                await self._criterion(
-                    "2", "… in English too", laptop, "where do we deploy the payment service?", "Frankfurt"
-                )
-            elif turn.user.startswith("记住：预发布环境的发布窗口是"):
-                await self._criterion(
-                    "3",
-                    "What was asked to be remembered is found anywhere",
-                    laptop,
-                    "预发布环境什么时候可以发布？",
-                    "每周四",
-                )
-            elif turn.user.startswith("Remember that the on-call"):
-                await self._criterion("3", "… in English too", phone, "what is the on-call phone number?", "4471")
+            for start, number, title, asking, question, expected in _ASKED:
+                if turn.user.startswith(start) and start not in asked:
+                    asked.add(start)
+                    await self._criterion(number, title, sessions[asking], question, expected)
         await memory.flush()
         self._say(f"\n{played} turns were played over three sessions, and two more asked questions beside them.\n")
         await self._changed_mind()
         self._files()
-        await self._unseen(laptop)
+        await self._unseen(sessions["laptop"])
         await self._toggles()
         self._latency()
 

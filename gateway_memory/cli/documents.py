@@ -10,76 +10,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
-from gateway_memory.cli.places import add_workspace, no_folder
-from gateway_memory.commands.command import ShellCommand
+from gateway_memory.cli.options import no_folder
+from gateway_memory.config.load import load_config
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import forms
+from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import write_private
+from gateway_memory.transfer.by_hand import Checkout, Committed, Saved, check_document, open_for, save_by_hand
 
-if TYPE_CHECKING:
-    from gateway_memory.config.settings import MemorySync
-    from gateway_memory.scope import Scope
-    from gateway_memory.transfer.by_hand import Saved
-
-__all__ = ["COMMANDS", "run_checkout", "run_commit", "run_edit"]
-
-
-def _add_memory(parser: argparse.ArgumentParser) -> None:
-    add_workspace(parser)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
-    parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
-
-
-def _edit_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_memory(parser)
-    parser.add_argument("--scope", default="owner", help=f"{forms()} (default: %(default)s)")
-    parser.add_argument("document", nargs="?", default="MEMORY.md", help="MEMORY.md (the default), or memory/NAME.md")
-
-
-def _checkout_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_memory(parser)
-    parser.add_argument("--scope", required=True, help=forms())
-    parser.add_argument("folder", type=Path, help="a new or empty folder")
-
-
-def _commit_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_memory(parser)
-    parser.add_argument("--delete", action="store_true", help="delete the documents whose files are missing")
-    parser.add_argument("folder", type=Path, help="a folder of `gateway-memory checkout`")
-
-
-COMMANDS: Final = (
-    ShellCommand(
-        name="edit",
-        help=("edit a document in $VISUAL or $EDITOR", "用 $VISUAL 或 $EDITOR 编辑一个文档"),
-        add_arguments=_edit_arguments,
-        run="gateway_memory.cli.documents:run_edit",
-        keeps_log=False,
-    ),
-    ShellCommand(
-        name="checkout",
-        help=("write the documents of a scope into a folder, to edit them", "把一份记忆的文档写进文件夹，以便编辑"),
-        add_arguments=_checkout_arguments,
-        run="gateway_memory.cli.documents:run_checkout",
-        keeps_log=False,
-    ),
-    ShellCommand(
-        name="commit",
-        help=("save what was edited in a folder of checkout", "保存在 checkout 文件夹里所做的编辑"),
-        add_arguments=_commit_arguments,
-        run="gateway_memory.cli.documents:run_commit",
-        keeps_log=False,
-    ),
-)
+__all__ = ["run_checkout", "run_commit", "run_edit"]
 
 
 def run_edit(args: argparse.Namespace) -> int:
     """Edit a document; returns the exit code: 1 if it could not be saved."""
-    from gateway_memory.scope import Scope
-    from gateway_memory.transfer.by_hand import check_document
-
     check_document(args.document)
     scope, settings = Scope.parse(args.scope), _settings(args)
     if settings is None:
@@ -110,7 +54,7 @@ def run_edit(args: argparse.Namespace) -> int:
 
 
 def _edited(editor: list[str], path: Path) -> str | None:
-    """Return the text of a file after its editor has ended; None, with the reason told, if it did not end well."""
+    """Return the text of a file after its editor has ended; None, with the reason printed, if it did not end well."""
     before = signal.signal(signal.SIGINT, lambda *_: None)  # it is the editor's
     try:
         code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
@@ -128,7 +72,7 @@ def _edited(editor: list[str], path: Path) -> str | None:
         return None
 
 
-def _told(saved: "Saved", name: str, *, of: str, is_new: bool) -> int:
+def _told(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
     said = {
         "saved": f"saved, as a new document of {of}" if is_new else "saved",
         "merged": "saved, with what others have written meanwhile",
@@ -142,16 +86,14 @@ def _told(saved: "Saved", name: str, *, of: str, is_new: bool) -> int:
     return int(failed)
 
 
-async def _read(settings: "MemorySync", workspace: Path, scope: "Scope", name: str) -> str:
-    from gateway_memory.transfer.by_hand import open_for
+async def _read(settings: MemorySync, workspace: Path, scope: Scope, name: str) -> str:
 
     async with open_for(settings, workspace, scope) as store:
         read = await store.documents.read(scope, name)
         return read[0] if read else ""
 
 
-async def _save(settings: "MemorySync", workspace: Path, scope: "Scope", name: str, base: str, mine: str) -> "Saved":
-    from gateway_memory.transfer.by_hand import open_for, save_by_hand
+async def _save(settings: MemorySync, workspace: Path, scope: Scope, name: str, base: str, mine: str) -> Saved:
 
     async with open_for(settings, workspace, scope) as store:
         return await save_by_hand(store.documents, scope, name, base=base, mine=mine)
@@ -159,9 +101,6 @@ async def _save(settings: "MemorySync", workspace: Path, scope: "Scope", name: s
 
 def run_checkout(args: argparse.Namespace) -> int:
     """Write the documents of a scope into a folder; returns the exit code."""
-    from gateway_memory.scope import Scope
-    from gateway_memory.transfer.by_hand import Checkout, open_for
-
     scope, settings = Scope.parse(args.scope), _settings(args)
     if settings is None:
         return 1
@@ -179,8 +118,6 @@ def run_checkout(args: argparse.Namespace) -> int:
 
 def run_commit(args: argparse.Namespace) -> int:
     """Save what was edited in a folder; returns the exit code: 1 if some of it could not be saved."""
-    from gateway_memory.transfer.by_hand import Checkout, Committed, open_for
-
     settings = _settings(args)
     if settings is None:
         return 1
@@ -201,9 +138,7 @@ def run_commit(args: argparse.Namespace) -> int:
     return 0 if done.whole else 1
 
 
-def _settings(args: argparse.Namespace) -> "MemorySync | None":
-    """Return the settings; None, with the reason told, if the memory is to be in a folder that is missing."""
-    from gateway_memory.config.load import load_config
-
+def _settings(args: argparse.Namespace) -> MemorySync | None:
+    """Return the settings; None, with the reason printed, if the memory is to be in a folder that is missing."""
     settings = load_config(args.config).for_agent(args.agent)
     return None if settings.store.backend == "files" and no_folder(args.workspace) else settings

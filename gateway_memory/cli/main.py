@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway_memory import __version__
+from gateway_memory.cli.options import Parser, no_folder
 from gateway_memory.cli.table import COMMANDS
 from gateway_memory.config.settings import LogSettings
+from gateway_memory.edge.phrases import SHELL
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.observability.logs import configure_logging
 
@@ -28,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
             stream.reconfigure(errors="backslashreplace")  # for terminals that can't show every character
     configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
     try:
-        result: int = pkgutil.resolve_name(args.command.run)(args)
+        if args.command.needs_folder and no_folder(args.workspace):
+            return 1
+        result: int = pkgutil.resolve_name(f"gateway_memory.{args.command.run}")(args)
         sys.stdout.flush()
     except GatewayMemoryError as error:
         sys.stderr.write(f"{error}\n")
@@ -46,17 +50,17 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
     return result
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """Return the parser of the command line; what it parses carries the entry of the table as `command`."""
-    parser = argparse.ArgumentParser(prog="gateway-memory", description="Long-term memory for chat gateways.")
+    parser = Parser(prog=SHELL, description="Long-term memory for chat gateways.")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="log to standard error (never a message or a memory)"
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
-        below = subparsers.add_parser(command.name, help=command.help[0])
-        command.add_arguments(below)
+        below = subparsers.add_parser(command.name, help=command.help["en"])
+        command.arguments(below)
         below.set_defaults(command=command)
     return parser
 

@@ -1,67 +1,49 @@
-"""The chat's commands in a shell: `gateway-memory status` and the others that `COMMANDS` gives a `Shell`."""
+"""The chat's commands in a shell, `gateway-memory status` and the others; and the memory that a command opens."""
 
 import argparse
 import asyncio
 import sys
-from functools import partial
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from gateway_memory.cli.places import add_place, named_of, no_folder, whose_of
-from gateway_memory.commands.command import Command, Shell, ShellCommand
-from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
+from gateway_memory.capture.upkeep import Distilled
+from gateway_memory.cli.options import named_of, whose_of
+from gateway_memory.commands.command import Answer
+from gateway_memory.commands.dispatch import answer_in_shell, settle
 from gateway_memory.commands.table import find
+from gateway_memory.config.load import load_config
+from gateway_memory.edge.shell_socket import ask
+from gateway_memory.memory import GatewayMemory
 
-__all__ = ["COMMANDS", "run"]
+__all__ = ["in_memory", "run", "run_distill", "run_retry"]
 
-
-def _add_arguments(parser: argparse.ArgumentParser, *, command: Command, shell: Shell) -> None:
-    add_place(parser)
-    if shell.words:
-        parser.add_argument("text", nargs=shell.words, metavar=shell.metavar)
-    for option in shell.options:
-        if option.metavar:
-            parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help[0])
-        else:
-            parser.add_argument(f"--{option.name}", action="store_const", const="", help=option.help[0])
-    if command.record:
-        parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
+T = TypeVar("T")
 
 
-COMMANDS: Final = tuple(
-    ShellCommand(
-        name=command.name,
-        help=command.help,
-        add_arguments=partial(_add_arguments, command=command, shell=command.shell),
-        run="gateway_memory.cli.memory:run",
-    )
-    for command in CHAT_COMMANDS
-    if command.shell
-)
+def in_memory(args: argparse.Namespace, work: Callable[[GatewayMemory], Awaitable[T]]) -> T:
+    """Open the memory that a command's arguments name, and return what `work` returns."""
+
+    async def opened() -> T:
+        config = load_config(args.config)
+        async with GatewayMemory(config, args.workspace, agent=getattr(args, "agent", "main")) as memory:
+            return await work(memory)
+
+    return asyncio.run(opened())
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
-    from gateway_memory.commands.command import Answer
-    from gateway_memory.commands.dispatch import answer_in_shell, settle
-    from gateway_memory.config.load import load_config
-    from gateway_memory.edge.shell_socket import ask
-    from gateway_memory.memory import GatewayMemory
+    name, rest, as_json = args.command.name, _as_typed(args), getattr(args, "json", False)
 
-    if no_folder(args.workspace):
-        return 1
-    rest, as_json = _as_typed(args), getattr(args, "json", False)
-    whose = whose_of(args)
+    async def answered(memory: GatewayMemory) -> Answer | None:
+        if name == "search":
+            await settle(memory, whose_of(args))
+        return await answer_in_shell(memory, name, rest, whose_of(args), as_json=as_json)
 
-    async def answered() -> Answer | None:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            if args.command.name == "search":
-                await settle(memory, whose)
-            return await answer_in_shell(memory, args.command.name, rest, whose, as_json=as_json)
-
-    told = None
-    if args.command.name == "search":  # the encoder of a gateway that runs is loaded
-        told = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
-    answer = Answer(text=told["text"], done=told["done"]) if told else asyncio.run(answered())
+    response = None
+    if name == "search":  # the encoder of a gateway that runs is loaded
+        response = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
+    answer = Answer(text=response["text"], done=response["done"]) if response else in_memory(args, answered)
     if answer is None:
         sys.stderr.write("commands are off: commands.enabled is false in the config\n")
         return 1
@@ -77,3 +59,27 @@ def _as_typed(args: argparse.Namespace) -> str:
     given = [(option, getattr(args, option.name)) for option in command.shell.options]
     options = [option.as_typed(value) for option, value in given if value is not None]
     return " ".join([*options, *getattr(args, "text", [])])
+
+
+def run_retry(args: argparse.Namespace) -> int:
+    """Read the turns again on which the model failed; returns the exit code."""
+    turns, failed = in_memory(args, lambda memory: memory.retry())
+    print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
+    return 1 if failed else 0
+
+
+def run_distill(args: argparse.Namespace) -> int:
+    """Move facts that have earned it to MEMORY.md, and print them with the reason; returns the exit code."""
+
+    async def distilled(memory: GatewayMemory) -> list[Distilled]:
+        return await memory.distill(await memory.visit(**whose_of(args)), dry_run=args.dry_run)
+
+    facts = in_memory(args, distilled)
+    outcomes = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
+    for each in facts:
+        uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
+        why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
+        print(f"{outcomes[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+    moved = sum(each.outcome == "moved" for each in facts)
+    print(f"{moved} facts {outcomes['moved']} to MEMORY.md.")  # noqa: T201
+    return 0

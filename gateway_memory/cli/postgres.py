@@ -2,72 +2,43 @@
 
 import argparse
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from gateway_memory.cli.places import add_workspace, no_folder
-from gateway_memory.commands.command import ShellCommand
+from tqdm import tqdm
+
+from gateway_memory.config.load import load_config
+from gateway_memory.config.settings import StoreSettings
+from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError, how_to_install
+from gateway_memory.sync.opening import dsn_of
+from gateway_memory.transfer.migration import Location, Migrated, migrate
 
-if TYPE_CHECKING:
-    from gateway_memory.config.settings import StoreSettings
-    from gateway_memory.transfer.mover import Moved, Place
+__all__ = ["run_db", "run_move"]
 
-__all__ = ["DB_COMMANDS", "MOVE_COMMANDS"]
+
+@contextmanager
+def _with_extra() -> Iterator[None]:
+    """Say which extra is missing, if it is the one of PostgreSQL."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        raise UsageError(f"this needs the extra postgres: {how_to_install('postgres')}") from None
 
 
 # `gateway-memory db`: the schema of a memory in PostgreSQL.
 
 
-def _add_db(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "part",
-        choices=["migrate", "check", "status"],
-        help="migrate: make or renew the tables; check: whether this version can work with them; status: what is there",
-    )
-    parser.add_argument(
-        "--app-role",
-        default="",
-        metavar="ROLE",
-        help="a role of PostgreSQL that hosts connect as, and that sees only the scopes it names; migrate gives it "
-        "what it needs, check names what it lacks (without this option: what the role of the connection lacks)",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5, whose `store` says where")
-    parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
-
-
-DB_COMMANDS: Final = (
-    ShellCommand(
-        name="db",
-        help=("make, renew and examine the tables in PostgreSQL", "建立、升级、检查 PostgreSQL 里的表"),
-        add_arguments=_add_db,
-        run="gateway_memory.cli.postgres:run_db",
-        keeps_log=False,
-    ),
-)
-
-
 def run_db(args: argparse.Namespace) -> int:
     """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
-    from gateway_memory.config.load import load_config
-    from gateway_memory.errors import GatewayMemoryError
-
     settings = load_config(args.config).for_agent(args.agent).store
-    try:
-        from gateway_memory.sync.opening import dsn_of
-
+    with _with_extra():
         return _carried_out(args, dsn_of(settings), settings)
-    except GatewayMemoryError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
-            raise
-        sys.stderr.write(f"this needs the extra postgres: {how_to_install('postgres')}\n")
-        return 1
 
 
-def _carried_out(args: argparse.Namespace, dsn: str, settings: "StoreSettings") -> int:
+def _carried_out(args: argparse.Namespace, dsn: str, settings: StoreSettings) -> int:
     from gateway_memory.store.postgres import schema
 
     if args.part == "migrate":
@@ -85,95 +56,45 @@ def _carried_out(args: argparse.Namespace, dsn: str, settings: "StoreSettings") 
 # `gateway-memory move`: a whole memory between files and PostgreSQL.
 
 
-def _add_move(parser: argparse.ArgumentParser) -> None:
-    add_workspace(parser)
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the config of the memory as it is (default: the built-in settings)"
-    )
-    parser.add_argument(
-        "--to-config", type=Path, metavar="FILE", required=True, help="a config whose `store` says where it shall be"
-    )
-    parser.add_argument(
-        "--to-workspace", type=Path, metavar="FOLDER", help="the new workspace, if it becomes files (default: the same)"
-    )
-    parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
-
-
-MOVE_COMMANDS: Final = (
-    ShellCommand(
-        name="move",
-        help=("move a whole memory from files to PostgreSQL, or back", "把整份记忆从文件搬到 PostgreSQL，或搬回来"),
-        add_arguments=_add_move,
-        run="gateway_memory.cli.postgres:run_move",
-        keeps_log=False,  # its folder may be the one that must be empty
-    ),
-)
-
-
 def run_move(args: argparse.Namespace) -> int:
     """Move a memory, and print what both sides hold; returns the exit code: 1 if they differ."""
-    from tqdm import tqdm
-
-    from gateway_memory.config.load import load_config
-    from gateway_memory.transfer.mover import Place, move
-
-    if no_folder(args.workspace):
-        return 1
-    source = Place(store=load_config(args.config).for_agent(args.agent).store, workspace=args.workspace)
-    target = Place(
+    source = Location(store=load_config(args.config).for_agent(args.agent).store, workspace=args.workspace)
+    target = Location(
         store=load_config(args.to_config).for_agent(args.agent).store, workspace=args.to_workspace or args.workspace
     )
     if target.is_shared and args.to_workspace:
         raise UsageError(f"--to-workspace is for files, and {args.to_config} says PostgreSQL")
-    try:
-        with tqdm(desc="moved", unit="row", disable=None) as bar:
-            moved = move(source, target, progress=bar.update)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
-            raise
-        sys.stderr.write(f"this needs the extra postgres: {how_to_install('postgres')}\n")
-        return 1
-    print("\n".join([*_compared(moved), *(_next(moved, args, source, target) if moved.holds else _differs(moved))]))  # noqa: T201
-    return 0 if moved.holds else 1
+    with _with_extra(), tqdm(desc="moved", unit="row", disable=None) as bar:
+        migrated = migrate(source, target, progress=bar.update)
+    print("\n".join(_lines(migrated, args, source, target)))  # noqa: T201
+    return 0 if migrated.holds else 1
 
 
-def _compared(moved: "Moved") -> list[str]:
-    lines = ["went on with an earlier move"] if moved.resumed else []
-    for each in moved.compared:
+def _lines(migrated: Migrated, args: argparse.Namespace, source: Location, target: Location) -> Iterator[str]:
+    """Yield what both sides hold, and what to do next."""
+    if migrated.resumed:
+        yield _text("resumed")
+    for each in migrated.compared:
         if each.source.count or each.target.count:
-            said = f"= {each.target.digest}" if each.is_same else f"≠ {each.target.count} {each.target.digest}"
-            lines.append(f"{each.part:<18}{each.source.count:>9} {each.source.digest} {said}")
-    if moved.nul:
-        lines.append(f"{moved.nul} NUL characters became U+FFFD, since PostgreSQL has no text for them")
-    if moved.undecodable:
-        lines.append(f"{moved.undecodable} texts held bytes that are not UTF-8, which became U+FFFD")
-    return lines
-
-
-def _next(moved: "Moved", args: argparse.Namespace, source: "Place", target: "Place") -> list[str]:
-    number = sum(each.source.count for each in moved.compared)
+            other = f"= {each.target.digest}" if each.is_same else f"≠ {each.target.count} {each.target.digest}"
+            yield f"{each.part:<18}{each.source.count:>9} {each.source.digest} {other}"
+    if migrated.nul:
+        yield _text("nul", number=migrated.nul)
+    if migrated.undecodable:
+        yield _text("undecodable", number=migrated.undecodable)
+    sides = {"source": migrated.source, "target": migrated.target}
+    if not migrated.holds:
+        yield _text("differs", **sides, parts=", ".join(each.part for each in migrated.compared if not each.is_same))
+        return
+    yield _text("done", **sides, number=sum(each.source.count for each in migrated.compared))
+    yield from (_text("note", note=note) for note in migrated.notes)
     workspace = "" if target.is_shared else f" --workspace {target.workspace}"
-    removal = (
-        f"DROP SCHEMA {source.store.schema} CASCADE, in psql"
-        if source.is_shared
-        else f"in {source.workspace}: MEMORY.md, memory/, people/, rooms/, sessions*.jsonl, journal.sqlite*, "
-        "index.sqlite*"
+    removal = _text(
+        "drop_schema" if source.is_shared else "drop_files", schema=source.store.schema, workspace=source.workspace
     )
-    return [
-        f"moved: {moved.target} holds all {number} rows of {moved.source}. Both sides were read again and compared.",
-        "The index was not copied: the first process that opens the memory makes it again.",
-        *(f"Note: {note}." for note in moved.notes),
-        "Next:",
-        f"  1. Start every process with --config {args.to_config}{workspace}, and none with the old config any more:",
-        f"     {moved.source} was left as it is, and what is told to it from now on stays there.",
-        f"  2. When you are content, remove the old memory: {removal}.",
-    ]
+    yield _text("next", **sides, config=args.to_config, workspace=workspace, removal=removal)
 
 
-def _differs(moved: "Moved") -> list[str]:
-    parts = ", ".join(each.part for each in moved.compared if not each.is_same)
-    return [
-        f"NOT moved: {moved.source} and {moved.target} differ in {parts}. The source has changed since the move began.",
-        f"Nothing opens {moved.target} as it is. Empty it, and move again; the source was left as it is. To empty it:",
-        "drop the schema and run `gateway-memory db migrate`, or delete the new files with their journal.sqlite*.",
-    ]
+def _text(name: str, /, **values: object) -> str:
+    text: str = texts("migration")[name]
+    return text.format(**values)

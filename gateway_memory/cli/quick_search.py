@@ -1,6 +1,5 @@
 """`gateway-memory search QUERY --max-results N`: JSON for agents, from a fast lexical search or with --semantic."""
 
-import argparse
 import json
 import sys
 import time
@@ -8,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.cli.places import add_whose, named_of, whose_of
+from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.places import workspace_of
+from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
 
@@ -24,26 +23,16 @@ _SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """Return the parser of this form of `search`."""
-    parser = argparse.ArgumentParser(prog="gateway-memory search")
+    parser = Parser(prog="gateway-memory search", section="search for agents")
     parser.add_argument("query", nargs="+", metavar="QUERY")
-    parser.add_argument(
-        "--max-results",
-        type=int,
-        default=5,
-        metavar="N",
-        help="for agents: JSON, at most so many (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--semantic",
-        action="store_true",
-        help="for agents: JSON, by meaning and in conversations too; loads the encoder",
-    )
-    parser.add_argument("--json", action="store_true", help="as it is in any case")
-    parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
+    parser.add_argument("--max-results", type=int, default=5, metavar="N")
+    parser.add_argument("--semantic", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--workspace")
     add_whose(parser)
-    parser.add_argument("--config", type=Path)
+    parser.add_argument("--config", type=Path, help=None)
     return parser
 
 
@@ -63,15 +52,15 @@ def main(arguments: list[str]) -> int:
     if not workspace.is_dir():
         sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
         return 1
-    asked, named = {"query": query, "limit": args.max_results}, named_of(args)
-    found = ask(workspace, {"agent": "main", **asked, **named})
-    if not found and (args.semantic or named):
+    request, named = {"query": query, "limit": args.max_results}, named_of(args)
+    response = ask(workspace, {"agent": "main", **request, **named})
+    if not response and (args.semantic or named):
         import asyncio
 
-        found = asyncio.run(_by_memory(workspace, args.config, whose_of(args), asked))
-    if found:
-        semantic, outcome = found["semantic"], found["outcome"]
-        results = [_result(*(row[name] for name in _ROW)) for row in found["rows"]]
+        response = asyncio.run(_by_memory(workspace, args.config, whose_of(args), request))
+    if response:
+        semantic, outcome = response["semantic"], response["outcome"]
+        results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
     else:
         semantic = False
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
@@ -83,7 +72,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", asked: dict[str, Any]) -> dict[str, Any]:
+async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", request: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
     from gateway_memory.commands.dispatch import found_in_shell, settle
     from gateway_memory.config.load import load_config
@@ -93,7 +82,7 @@ async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", asked
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
         await settle(memory, whose)
-        return await found_in_shell(memory, whose, **asked)
+        return await found_in_shell(memory, whose, **request)
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

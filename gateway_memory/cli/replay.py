@@ -14,7 +14,7 @@ from typing import Any, Final
 from tqdm import tqdm
 
 from extractor import clean
-from gateway_memory.cli.places import check_output
+from gateway_memory.cli.options import check_output
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory

@@ -14,66 +14,18 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from gateway_memory.cli.places import WORKSPACE_VARIABLE, add_place, add_whose, add_workspace, no_folder, whose_of
-from gateway_memory.commands.command import ShellCommand
+from gateway_memory.cli.memory import in_memory
+from gateway_memory.cli.options import WORKSPACE_VARIABLE, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError, how_to_install
+from gateway_memory.observability.logs import configure_logging
+from gateway_memory.scope import resolve_scope
+from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
+from gateway_memory.serving.options import serve_options
 
-__all__ = ["COMMANDS", "MCP_COMMAND", "PAGE_COMMANDS"]
-
+__all__ = ["run_mcp", "run_page", "run_serve", "run_token"]
 
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
-
-
-def add_serve(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a service."""
-    parser.add_argument(
-        "--workspace",
-        type=Path,
-        metavar="FOLDER",
-        help=f"the memory's folder (default: serve.agents, else ${WORKSPACE_VARIABLE}, else ./workspace)",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
-    parser.add_argument("--host", metavar="ADDRESS", help="instead of serve.host; not only this machine: needs TLS")
-    parser.add_argument("--port", type=int, metavar="NUMBER", help="instead of serve.port; 0: any free one")
-    parser.add_argument("--socket", metavar="PATH", help="listen at a Unix socket instead")
-
-
-def _add_token(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True)
-    add = actions.add_parser("add", help="make a token for one client, and print it: it is not shown again")
-    add_workspace(add)
-    add_whose(
-        add,
-        "for {} memory",
-        owner=True,
-        metrics="for GET /metrics alone, such as Prometheus's: it opens no memory",
-    )
-    add.add_argument("--name", default="", metavar="TEXT", help="what it is for")
-    listed = actions.add_parser("list", help="list the tokens, without their texts")
-    add_workspace(listed)
-    revoke = actions.add_parser("revoke", help="let a token be good for nothing, at once")
-    revoke.add_argument("id")
-    add_workspace(revoke)
-
-
-COMMANDS: Final = (
-    ShellCommand(
-        name="serve",
-        help=("serve memories over HTTP to gateways and MCP clients", "通过 HTTP 向网关和 MCP 客户端提供记忆"),
-        add_arguments=add_serve,
-        run="gateway_memory.cli.serve:run_serve",
-    ),
-    ShellCommand(
-        name="token",
-        help=(
-            "add, list and revoke the tokens of MCP clients, and of what reads the metrics",
-            "添加、列出、吊销 MCP 客户端和指标采集的令牌",
-        ),
-        add_arguments=_add_token,
-        run="gateway_memory.cli.serve:run_token",
-    ),
-)
 
 
 def run_serve(args: argparse.Namespace) -> int:
@@ -87,39 +39,31 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
     if missing:
         sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.observability.logs import configure_logging
-    from gateway_memory.serving.mcp.mount import mcp_routes
+    from gateway_memory.serving.mcp.server import mcp_routes
     from gateway_memory.serving.page.mount import page_routes
-    from gateway_memory.serving.place import place_of
     from gateway_memory.serving.server import serve
-    from gateway_memory.serving.tokens import host_token_path
 
     config = load_config(args.config)
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
-    place = place_of(
+    options = serve_options(
         config, workspace=args.workspace, default=default, host=args.host, port=args.port, socket=args.socket
     )
-    agent, folder = next(iter(place.workspaces.items()))
+    agent, folder = next(iter(options.workspaces.items()))
     configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
 
     def listens(address: str) -> None:
         sys.stdout.write(f"gateway-memory serves at {address}\n")
-        for name, workspace in place.workspaces.items():
+        for name, workspace in options.workspaces.items():
             sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(serve(config, place, started=listens, extensions=[mcp_routes, page_routes]))
+    asyncio.run(serve(config, options, started=listens, extensions=[mcp_routes, page_routes]))
     return 0
 
 
 def run_token(args: argparse.Namespace) -> int:
     """Add, list or revoke client tokens; returns the exit code."""
-    from gateway_memory.scope import resolve_scope
-    from gateway_memory.serving.tokens import ClientTokens
-
-    if no_folder(args.workspace):
-        return 1
     tokens = ClientTokens(args.workspace.absolute())
     if args.action == "add":
         scope = None if args.metrics else resolve_scope(**whose_of(args))
@@ -140,25 +84,8 @@ def run_token(args: argparse.Namespace) -> int:
 _LINK_SECONDS: Final = 10.0
 
 
-def _add_page(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--url", metavar="URL", help="the address of the service (default: that of the config)")
-    add_serve(parser)
-
-
-PAGE_COMMANDS: Final = (
-    ShellCommand(
-        name="page",
-        help=("see the memory in a browser, and mend it", "在浏览器里查看和修改记忆"),
-        add_arguments=_add_page,
-        run="gateway_memory.cli.serve:run_page",
-    ),
-)
-
-
 def run_page(args: argparse.Namespace) -> int:
     """Print a link to the page of the service that runs, or start one; returns the exit code."""
-    from gateway_memory.serving.tokens import host_token
-
     config = load_config(args.config)
     serve = config.serve
     folder = args.workspace or (Path(next(iter(serve.agents.values())).workspace) if serve.agents else None)
@@ -201,13 +128,6 @@ def _link(url: str, token: str) -> str | None:
 
 # `gateway-memory mcp`: the memory as an MCP server over stdio, for a client that starts it.
 
-MCP_COMMAND: Final = ShellCommand(
-    name="mcp",
-    help=("an MCP server over stdio, for the client that starts it", "经 stdio 的 MCP 服务，由客户端启动"),
-    add_arguments=add_place,
-    run="gateway_memory.cli.serve:run_mcp",
-)
-
 
 def run_mcp(args: argparse.Namespace) -> int:
     """Serve until the client closes the pipe; returns the exit code."""
@@ -218,11 +138,5 @@ def run_mcp(args: argparse.Namespace) -> int:
             raise
         sys.stderr.write(f"the MCP server needs the extra serve: {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.memory import GatewayMemory
-
-    async def serve() -> None:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            await serve_stdio(memory, whose_of(args))
-
-    asyncio.run(serve())
+    in_memory(args, lambda memory: serve_stdio(memory, whose_of(args)))
     return 0

@@ -4,28 +4,28 @@ import argparse
 import asyncio
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, tzinfo
+from datetime import datetime, time
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gateway_memory.cli.places import add_whose, add_workspace, check_output, named_of, no_folder, whose_of
-from gateway_memory.commands.command import ShellCommand
-from gateway_memory.scope import forms
+from tqdm import tqdm
+
+from gateway_memory.cli.memory import in_memory
+from gateway_memory.cli.options import check_output, named_of, no_folder, whose_of
+from gateway_memory.config.load import load_config
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.disk.workspace import write_private
-from gateway_memory.transfer.layouts import LAYOUTS
+from gateway_memory.transfer.deletion import Deletion, lines_of, places
+from gateway_memory.transfer.exporter import to_line
+from gateway_memory.transfer.importer import ImportReport
+from gateway_memory.transfer.items import Item
+from gateway_memory.transfer.layouts import layout_of, read_layout
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gateway_memory.memory import GatewayMemory
-    from gateway_memory.scope import Scope
-    from gateway_memory.transfer.importer import ImportReport
-    from gateway_memory.transfer.items import Item
-
-__all__ = ["COMMANDS", "READ_COMMAND"]
+__all__ = ["run_delete", "run_export", "run_import", "run_read"]
 
 
 # `gateway-memory read`: learn from conversations that were imported.
@@ -34,45 +34,21 @@ _LINES: Final = 10
 """The number of lines that tell of the progress where there is no terminal."""
 
 
-def _read_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--since", type=_day, metavar="DATE", help="only what was said since this day (YYYY-MM-DD)")
-    add_whose(parser, "only {} conversations")
-    add_workspace(parser)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
-
-
-READ_COMMAND: Final = ShellCommand(
-    name="read",
-    help=(
-        "learn from conversations that were imported, within the day's budget; again to go on",
-        "从导入的对话中学习记忆，不超过当天的预算；再次运行则继续",
-    ),
-    add_arguments=_read_arguments,
-    run="gateway_memory.cli.transfer:run_read",
-)
-
-
 def run_read(args: argparse.Namespace) -> int:
-    """Read what is unread and print what came of it; returns the exit code."""
-    from gateway_memory.config.load import load_config
-    from gateway_memory.memory import GatewayMemory
-    from gateway_memory.scope import resolve_scope
-
-    if no_folder(args.workspace):
-        return 1
+    """Read the unread episodes and print the result; returns the exit code."""
     named = named_of(args)
     scope = resolve_scope(**named) if named else None
 
-    async def caught() -> list[str]:
-        async with GatewayMemory(load_config(args.config), args.workspace) as memory:
-            return await read_backlog(memory, scope, since=_start_of(args.since, memory.zone))
+    async def read(memory: GatewayMemory) -> list[str]:
+        since = datetime.combine(args.since, time(), memory.zone).timestamp() if args.since else 0.0
+        return await read_backlog(memory, scope, since=since)
 
-    print("\n".join(asyncio.run(caught())))  # noqa: T201
+    print("\n".join(in_memory(args, read)))  # noqa: T201
     return 0
 
 
-async def read_backlog(memory: "GatewayMemory", scope: "Scope | None", *, since: float = 0.0) -> list[str]:
-    """Read what is unread, show the progress, and return what came of it, in words.
+async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: float = 0.0) -> list[str]:
+    """Read the unread episodes, show the progress, and return the result as lines.
 
     scope: None for every scope. since: epoch seconds.
     """
@@ -91,10 +67,8 @@ async def read_backlog(memory: "GatewayMemory", scope: "Scope | None", *, since:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], object]]:
-    """Yield what is called with the number of exchanges that were read: a bar on a terminal, else some lines."""
+    """Yield a function that takes the number of exchanges read: it moves a bar on a terminal, else prints lines."""
     if sys.stderr.isatty():
-        from tqdm import tqdm
-
         with tqdm(desc="read", unit="exchange", total=total) as bar:
             yield bar.update
         return
@@ -102,22 +76,11 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
 
     def step(number: int) -> None:
         nonlocal done
-        told, done = done * _LINES // max(total, 1), done + number
-        if done * _LINES // max(total, 1) > told:
+        shown, done = done * _LINES // max(total, 1), done + number
+        if done * _LINES // max(total, 1) > shown:
             sys.stderr.write(f"read {done} of {total} exchanges\n")
 
     yield step
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day; expected YYYY-MM-DD") from None
-
-
-def _start_of(day: date | None, zone: tzinfo | None) -> float:
-    return datetime.combine(day, time(), zone).timestamp() if day else 0.0
 
 
 _SHOWN: Final = 20
@@ -128,68 +91,8 @@ _LEFT_OUT: Final = {
 }
 
 
-def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("layout", choices=[*LAYOUTS, "auto"], help="what lies there; auto: find out")
-    parser.add_argument("path", type=Path, help="its folder or file; for jsonl, the file that export wrote")
-    parser.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
-    parser.add_argument("--read", action="store_true", help="extract memories from the conversations, as read does")
-    add_whose(parser, "all of it into {} memory")
-    add_workspace(parser)
-    _add_config(parser)
-
-
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["jsonl", "markdown", "feedback"], default="jsonl")
-    parser.add_argument("--output", type=Path, help="markdown: a new folder; else the file, by default standard output")
-    add_workspace(parser)
-    _add_config(parser)
-
-
-def _delete_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scope", required=True, help=forms())
-    parser.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
-    add_workspace(parser)
-    _add_config(parser)
-
-
-def _add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
-
-
-COMMANDS: Final = (
-    ShellCommand(
-        name="import",
-        help=(
-            "take in what another memory holds; twice is the same as once",
-            "导入另一份记忆的内容；导入两次与一次相同",
-        ),
-        add_arguments=_import_arguments,
-        run="gateway_memory.cli.transfer:run_import",
-    ),
-    ShellCommand(
-        name="export",
-        help=("write everything that stands in the memory", "导出记忆里的全部内容"),
-        add_arguments=_export_arguments,
-        run="gateway_memory.cli.transfer:run_export",
-    ),
-    ShellCommand(
-        name="delete",
-        help=(
-            "delete a person's or a group's memory everywhere, with proof",
-            "删除一个人或一个群的全部记忆，并给出证明",
-        ),
-        add_arguments=_delete_arguments,
-        run="gateway_memory.cli.transfer:run_delete",
-        keeps_log=False,  # a new line would name what was deleted
-    ),
-)
-
-
 def run_import(args: argparse.Namespace) -> int:
     """Take in another memory and print what was added; returns the exit code."""
-    from gateway_memory.config.load import load_config
-    from gateway_memory.transfer.layouts import layout_of, read_layout
-
     layout = args.layout
     if layout == "auto":
         layout = layout_of(args.path)
@@ -205,7 +108,7 @@ def run_import(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(args: argparse.Namespace, report: "ImportReport") -> None:
+def _tell(args: argparse.Namespace, report: ImportReport) -> None:
     counts = report.counts
     would = "would be " if args.dry_run else ""
     for name in ("memories", "reviews", "summaries", "notes", "episodes"):
@@ -232,13 +135,7 @@ def _tell(args: argparse.Namespace, report: "ImportReport") -> None:
         print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
 
 
-async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace: Path) -> "ImportReport":
-    from tqdm import tqdm
-
-    from gateway_memory.config.load import load_config
-    from gateway_memory.memory import GatewayMemory
-    from gateway_memory.scope import resolve_scope
-
+async def _take_in(args: argparse.Namespace, items: Iterable[Item], workspace: Path) -> ImportReport:
     scope = resolve_scope(**whose_of(args))
     async with GatewayMemory(load_config(args.config), workspace) as memory:
         with tqdm(desc="taken in", unit="item", disable=None) as bar:
@@ -257,10 +154,8 @@ async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace:
         return report
 
 
-async def _embedded(memory: "GatewayMemory") -> None:
+async def _embedded(memory: GatewayMemory) -> None:
     """Compute the missing vectors. It may be interrupted: whoever opens the workspace next goes on."""
-    from tqdm import tqdm
-
     with tqdm(desc="embedded", unit="text", disable=None) as bar:
 
         def show(missing: int) -> None:
@@ -272,8 +167,6 @@ async def _embedded(memory: "GatewayMemory") -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Write the memory as JSON lines or Markdown; returns the exit code."""
-    if no_folder(args.workspace):
-        return 1
     if args.format == "markdown" and args.output is None:
         sys.stderr.write("--format markdown needs --output FOLDER\n")
         return 2
@@ -283,10 +176,6 @@ def run_export(args: argparse.Namespace) -> int:
 
 
 async def _give(args: argparse.Namespace) -> int:
-    from gateway_memory.config.load import load_config
-    from gateway_memory.memory import GatewayMemory
-    from gateway_memory.transfer.exporter import to_line
-
     async with GatewayMemory(load_config(args.config), args.workspace) as memory:
         if args.format == "markdown":
             said = f"{await memory.exporter.copy(args.output)} files"
@@ -307,10 +196,6 @@ async def _give(args: argparse.Namespace) -> int:
 
 def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
-    from gateway_memory.config.load import load_config
-    from gateway_memory.scope import Scope
-    from gateway_memory.transfer.deletion import Deletion, lines_of, places
-
     scope = Scope.parse(args.scope)
     deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
     if not deletion.is_shared and no_folder(args.workspace):

@@ -1,4 +1,4 @@
-"""What a person leafs through: memories with where they came from, days, talks and replies of one scope."""
+"""Reads for the page: memories with their sources, days, conversations and replies of one scope."""
 
 import hashlib
 from collections import Counter
@@ -21,7 +21,7 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import turn_of
 from recall import Filter, Stored
 
-__all__ = ["Browsing", "MemoryDetails", "Said", "Talk", "ToldReply", "digest_of"]
+__all__ = ["Browsing", "MemoryDetails", "ReplyDetails", "Said", "Talk", "digest_of"]
 
 _RECEIPTS: Final = 200
 _MOST_OF_A_DAY: Final = 2000
@@ -65,7 +65,7 @@ class MemoryDetails:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldReply:
+class ReplyDetails:
     """A reply, what was said in its turn (None if that is gone), and the memories that it was given.
 
     recalled: each with its id and its text, "" if the text is gone. texts: of all that was considered, by id.
@@ -167,7 +167,7 @@ class Browsing:
         turns = await self._storage.episodes.around(session.scope.key, turn, around)
         return next(iter(await self._talks(session.scope.key, turns)), None)
 
-    async def replies(self, session: Session, *, before: int, limit: int) -> Sequence[ToldReply]:
+    async def replies(self, session: Session, *, before: int, limit: int) -> Sequence[ReplyDetails]:
         """Return the newest replies whose turns have a number below `before`, newest first."""
         scope = session.scope.key
         replies = await self._storage.turns.replies(scope, before=before, limit=limit)
@@ -188,7 +188,7 @@ class Browsing:
         for each in await self._storage.ledger.rated(scope, turns=[reply.turn for reply in replies]) if replies else ():
             verdicts.setdefault(each.turn, {})[each.memory] = each.verdict
         return [
-            ToldReply(
+            ReplyDetails(
                 reply=reply,
                 said=said.get(reply.turn),
                 recalled=[(identity, text_of(identity)) for identity in reply.recalled],
@@ -239,15 +239,15 @@ class Browsing:
 
     async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:
         """Return what may be shown of turns, in their order, with what was learnt from each."""
-        told = await self._storage.episodes.quotable(scope, turns)
+        quotable = await self._storage.episodes.quotable(scope, turns)
         learnt: dict[int, list[MemoryRecord]] = {}
         for memory in await self._storage.ledger.of_turns(scope, turns):
             learnt.setdefault(memory.turn, []).append(memory)
         found = []
         for turn in turns:
-            sides = told.sides(turn, past=True)
+            sides = quotable.sides(turn, past=True)
             if sides is not None:
-                episode = told.episodes[turn]
+                episode = quotable.episodes[turn]
                 said = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))
                 found.append((episode, said))
         return found

@@ -1,7 +1,6 @@
 """What a command is, in the chat and in the shell: its entry in a table, what it gets, and what it answers."""
 
-from argparse import ArgumentParser
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, Literal, Protocol
@@ -9,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.finder import Found, as_query
-from gateway_memory.edge.phrases import Language, say
+from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import local_time
 from gateway_memory.session import Session
 from gateway_memory.sync.health import HealthKeeper
@@ -23,7 +22,6 @@ __all__ = [
     "NotDone",
     "Option",
     "Shell",
-    "ShellCommand",
     "Text",
     "as_id",
     "iso_time",
@@ -33,24 +31,32 @@ __all__ = [
 ]
 
 
-# An option of a command.
-
-Text = tuple[str, str]
-"""In English and in Chinese."""
+Text = Mapping[Language, str]
+"""A text in English and in Chinese."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option, which a shell writes `--name VALUE`.
+    """An option of a command, which a shell writes `--name VALUE`.
 
     metavar: what its value is called in help; "" for an option without a value. in_chat: how its value is written in
-    the chat; "" for `--name=VALUE`.
+    the chat; "" for `--name=VALUE`. values: what it takes, for its help; without them, that is in
+    `texts/commands.json`.
     """
 
+    command: str
     name: str
-    help: Text
     metavar: str = ""
     in_chat: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def help(self) -> Text:
+        """What it does."""
+        if self.values:
+            return {"en": ", ".join(self.values), "zh": "、".join(self.values)}
+        found: Text = texts("commands")[self.command]["options"][self.name]
+        return found
 
     def as_typed(self, value: str) -> str:
         """Return the option as a person types it in the chat."""
@@ -96,13 +102,13 @@ class Linking(Protocol):
     async def offer(self, session: Session) -> str:
         """Return a new code."""
 
-    async def join(self, session: Session, code: str) -> tuple[str, str]:
+    async def link_by_code(self, session: Session, code: str) -> tuple[str, str]:
         """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
 
-    async def unite(self, scope: str, other: str) -> tuple[str, str]:
+    async def link(self, scope: str, other: str) -> tuple[str, str]:
         """Link two people's scopes; return the result, and the other one's name."""
 
-    async def part(self, identity: str) -> str | None:
+    async def unlink(self, identity: str) -> str | None:
         """End a link of an identity's scope; return the name that is apart again, or None if there is no link."""
 
 
@@ -184,44 +190,25 @@ class Shell:
 class Command:
     """A command of the chat, and of the shell if `shell` is given.
 
-    aliases: other names, the one that help shows in Chinese first. argument: what stands behind the name. run: gets
-    the text behind the name and returns the answer. record: returns what the command tells as JSON values. changes:
-    whether it changes the memory or the session. waits: whether it waits until the turns said before it are processed.
+    aliases: other names, the one that help shows in Chinese first. run: gets the text behind the name and returns the
+    answer. record: returns the answer as JSON values. changes: whether it changes the memory or the session. waits:
+    whether it waits until the turns said before it are processed. Its texts are in `texts/commands.json`.
     """
 
     name: str
-    help: Text
     run: Callable[[CommandPorts, Session, str], Awaitable[str]]
     aliases: tuple[str, ...] = ()
-    argument: Text = ("", "")
     record: Callable[[CommandPorts, Session, str], Awaitable[dict[str, Any]]] | None = None
     shell: Shell | None = None
     changes: bool = False
     waits: bool = True
 
+    @property
+    def help(self) -> Text:
+        """What it does."""
+        found: Text = texts("commands")[self.name]["help"]
+        return found
+
     def usage(self, language: Language) -> str:
         """Return the name with its argument."""
-        return f"{self.name} {self.argument[language == 'zh']}".rstrip()
-
-
-# What a shell command is: an entry of the table in `table.py`.
-
-
-def _none(_: ArgumentParser) -> None:
-    pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellCommand:
-    """A command of the shell, called as `gateway-memory NAME`.
-
-    run: "module:function" of what carries it out: it gets the parsed arguments and returns the exit code. The module is
-    imported only when the command runs, since most of them import the whole package. keeps_log: whether it logs to the
-    workspace's `logs/`.
-    """
-
-    name: str
-    help: Text
-    run: str
-    add_arguments: Callable[[ArgumentParser], None] = _none
-    keeps_log: bool = True
+        return f"{self.name} {texts('commands')[self.name].get('argument', {}).get(language, '')}".rstrip()

@@ -41,17 +41,17 @@ class Commands:
         words, language = text.split(maxsplit=2), session.language
         try:
             if not words or words[0].lower() != CHAT:
-                said = await self._forget_in_words(session, text)
+                response = await self._forget_in_words(session, text)
             else:
                 name = words[1][:_LONGEST].lower() if len(words) > 1 else "status"
                 rest = words[2][:_LONGEST].rstrip() if len(words) > 2 else ""  # noqa: PLR2004 - what is behind the name
-                said = await self._run(session, name, rest)
+                response = await self._run(session, name, rest)
         except NotDone as answer:
             return Answer(text=str(answer), done=False)
         finally:
             if session.scope.kind.is_shared:  # whoever asks next may be somebody else
                 session.language = language
-        return None if said is None else Answer(text=said)
+        return None if response is None else Answer(text=response)
 
     async def record(self, session: Session, name: str, rest: str) -> dict[str, Any]:
         """Return what a command tells as JSON values.
@@ -94,8 +94,8 @@ def _unknown(session: Session, name: str) -> NotDone:
 
 # What a shell or a hook asks of an open memory: a command of the chat, or the hits of a search.
 
-_TOLD: Final = ("memory", "note")
-"""The kinds of hits that an editor's prompt is told."""
+_INJECTED: Final = ("memory", "note")
+"""The kinds of hits that are injected beside an editor's prompt."""
 
 
 class InShell(Commanded, Protocol):
@@ -151,9 +151,9 @@ async def _for_prompt(memory: InShell, request: Mapping[str, Any]) -> dict[str, 
     at: epoch seconds.
     """
     session = await memory.visit(user=OWNER, project=request.get("project"))
-    hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_TOLD)
-    told = [hit for hit in hits if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
-    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in told]}
+    hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_INJECTED)
+    relevant = [hit for hit in hits if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
+    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in relevant]}
 
 
 async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -186,13 +186,13 @@ async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> st
 async def _forget_memory(
     ports: CommandPorts, session: Session, scope: Scope, stored: Stored, *, reason: str = "command"
 ) -> str:
-    gone = await ports.changes.forgetter.memory(scope, stored, reason=reason)
-    return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in gone)
+    removed = await ports.changes.forgetter.memory(scope, stored, reason=reason)
+    return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in removed)
 
 
 async def _forget_exchange(ports: CommandPorts, session: Session, turn: int) -> str | None:
-    said = await ports.changes.forgetter.exchange(session.scope, turn)
-    return None if said is None else phrase(session, "forgotten_exchange", text=shown(said))
+    text = await ports.changes.forgetter.exchange(session.scope, turn)
+    return None if text is None else phrase(session, "forgotten_exchange", text=shown(text))
 
 
 async def _forget_session(ports: CommandPorts, session: Session, which: str) -> str | None:
@@ -234,16 +234,16 @@ async def _exchanges_with(ports: CommandPorts, session: Session, what: str) -> l
 async def _still_saying(
     ports: CommandPorts, scope: Scope, what: str, memories: Sequence[Stored], said: Sequence[Hit]
 ) -> list[Hit]:
-    """Return those exchanges that would still tell the words if these memories were forgotten."""
+    """Return the exchanges that would still contain the words if these memories were forgotten."""
     known = await ports.storage.ledger.memories(scope.key, [stored.entry.id for stored in memories])
     texts = {text for each in known.values() for text in (each.quote,)} | {stored.entry.text for stored in memories}
     at = ports.memory.now().timestamp()
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
     sources = {stored.entry.turn for stored in memories}
-    told = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in said])
+    quotable = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in said])
     found: list[Hit] = []
     for hit in said:
-        sides = told.sides(hit.turn, past=True) or ("", "")
+        sides = quotable.sides(hit.turn, past=True) or ("", "")
         words = hidden.words_of(*sides)
         rest = tuple(hidden.cut(side, words=words) for side in sides)
         if _has(" ".join(rest), what) and not (rest == sides and hit.turn in sources):

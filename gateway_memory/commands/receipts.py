@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway_memory.capture.changes import Refused
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.edge.phrases import say
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
@@ -27,7 +28,7 @@ _LONGEST_NUMBER: Final = 6
 
 
 async def why(ports: CommandPorts, session: Session, _: str) -> str:
-    """Answer what was recalled for the session's last reply, and what became of its turn.
+    """Answer with the memories recalled for the session's last reply, and the outcomes of its turn.
 
     Where the session has none, as that of an MCP client or a new one, it is the last reply of its scope. What was
     forgotten since is named by its id alone.
@@ -93,7 +94,8 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
     lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
-    lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
+    zone = ports.memory.zone
+    lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
     if await ports.storage.event_log.edited_since(scope.key, at):
         lines.append(say(language, "undo_by_hand"))
@@ -111,7 +113,7 @@ def _refused(ports: CommandPorts, session: Session, refused: Refused) -> str:
 
 
 async def history(ports: CommandPorts, session: Session, identity: str) -> str:
-    """Answer what became of a memory, oldest first."""
+    """Answer with the history of a memory, oldest first."""
     past = await history_record(ports, session, identity)
     lines = [f"{past['id']} · {past['text']}".rstrip(" ·"), f"{past['file']} · {past['session']}".rstrip(" ·")]
     for event in past["events"]:
@@ -121,7 +123,7 @@ async def history(ports: CommandPorts, session: Session, identity: str) -> str:
 
 
 async def history_record(ports: CommandPorts, session: Session, identity: str) -> dict[str, Any]:
-    """Return what became of a memory as JSON values, oldest first. What was forgotten since has no text.
+    """Return the history of a memory as JSON, oldest first. What was forgotten since has no text.
 
     Raises:
         NotDone: nothing is known of it.
@@ -153,7 +155,7 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
 
 
 async def receipts(ports: CommandPorts, session: Session, number: str) -> str:
-    """Answer what became of the last turns and commands, newest first. number: how many, "" for 20."""
+    """Answer with the receipts of the last turns and commands, newest first. number: how many, "" for 20."""
     lines: list[str] = []
     for receipt in (await receipts_record(ports, session, number))["receipts"]:
         lines.append(f"#{receipt['number']} · {readable_time(receipt['at'])} · {receipt['stage']}")
@@ -192,7 +194,7 @@ async def useful(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def wrong(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Say that a memory should not have been told, or that the reply is wrong. rest: as for `useful`."""
+    """Rate a memory as one that should not have been injected, or the reply as wrong. rest: as for `useful`."""
     return await _rate(ports, session, rest, "wrong")
 
 

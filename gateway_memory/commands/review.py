@@ -1,4 +1,4 @@
-"""`/memory review`, `approve` and `reject`: what waits for a person before it is kept."""
+"""`/memory review`, `approve` and `reject`: memories that are pending until a person approves them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 
 async def review(ports: CommandPorts, session: Session, words: str) -> str:
-    """Answer what waits for the speaker, the oldest first. words: only what contains them."""
+    """Answer with the memories that are pending for the speaker, oldest first. words: only what contains them."""
     found = await _waiting(ports, session, words)
     if not found:
         return phrase(session, "review_none")
@@ -37,7 +37,7 @@ async def review(ports: CommandPorts, session: Session, words: str) -> str:
 
 
 async def review_record(ports: CommandPorts, session: Session, words: str) -> dict[str, Any]:
-    """Return what waits for the speaker as JSON values, the oldest first. words: only what contains them."""
+    """Return the memories that are pending for the speaker as JSON, oldest first. words: only what contains them."""
     return {
         "reviews": [
             {
@@ -58,7 +58,7 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
 
 
 async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep what waits, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
+    """Keep a pending memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
     identity, _, typed = rest.strip().partition(" ")
     text = one_line(as_query(typed).text)
     if not identity or (typed.strip() and not text):
@@ -74,7 +74,7 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Do not keep what waits. rest: an id or "all", and maybe "never", so that nothing alike is asked about again."""
+    """Do not keep a pending memory. rest: an id or "all", and maybe "never", so that nothing alike is pending again."""
     identity, _, how = rest.strip().partition(" ")
     for_good = how.strip().lower() in _FOR_GOOD
     if not identity or (how.strip() and not for_good):
@@ -88,7 +88,7 @@ async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:
-    """Return what waits in the session's scope; for the owner also what others said about the owner."""
+    """Return the reviews pending in the session's scope; for the owner also those about the owner."""
     found = await ports.storage.reviews.waiting(session.scope.key)
     if session.scope.key == OWNER_KEY:
         found += await ports.storage.reviews.of_owner()

@@ -32,17 +32,18 @@ __all__ = [
 ]
 
 KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
-OPTIONS: Final = (
-    Option(
-        name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 客观事实、B 关于用户、O 看法和偏好")
-    ),
-    Option(name="category", metavar="NAME", help=(", ".join(CATEGORIES), "、".join(CATEGORIES))),
-    Option(name="since", metavar="DAY", help=("from this day on, as YYYY-MM-DD", "从这一天起，格式 YYYY-MM-DD")),
-    Option(name="until", metavar="DAY", help=("up to and with this day", "到这一天为止，含当天")),
-    Option(name="session", metavar="KEY", help=("said in the session of this key", "在这个会话里说的")),
-    Option(name="kind", metavar="NAME", help=(", ".join(KINDS), "、".join(KINDS))),
-    Option(name="limit", metavar="N", help=("at most so many", "最多几条")),
-    Option(name="explain", help=("what makes each score", "每个分数的由来")),
+OPTIONS: Final = tuple(
+    Option(command="search", name=name, metavar=metavar, values=values)
+    for name, metavar, values in (
+        ("type", "W|B|O", ()),
+        ("category", "NAME", tuple(CATEGORIES)),
+        ("since", "DAY", ()),
+        ("until", "DAY", ()),
+        ("session", "KEY", ()),
+        ("kind", "NAME", KINDS),
+        ("limit", "N", ()),
+        ("explain", "", ()),
+    )
 )
 """Before or behind the query, as `--name value` or `--name=value`."""
 

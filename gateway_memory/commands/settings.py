@@ -49,11 +49,11 @@ async def link(ports: CommandPorts, session: Session, rest: str) -> str:
         for scope in (session.scope, other):
             if not await ports.storage.sessions.knows(scope.key):
                 raise NotDone(phrase(session, "link_nobody", name=shown(scope.key)))
-        result, name = await ports.links.unite(session.scope.key, other.key)
+        result, name = await ports.links.link(session.scope.key, other.key)
     elif not rest.strip():
         return phrase(session, "link_code", code=await ports.links.offer(session))
     else:
-        result, name = await ports.links.join(session, rest)
+        result, name = await ports.links.link_by_code(session, rest)
     if result != "joined":
         raise NotDone(phrase(session, f"link_{result}", name=name))
     return phrase(session, "link_joined", name=name)
@@ -63,7 +63,7 @@ async def unlink(ports: CommandPorts, session: Session, rest: str) -> str:
     """Take the last link of the speaker back. In a shell and on the page, that of the person who is named."""
     _check(ports, session)
     identity = _person(session, rest).key if session.detached and rest.strip() else session.who.origin.key
-    name = await ports.links.part(identity)
+    name = await ports.links.unlink(identity)
     if name is None:
         raise NotDone(phrase(session, "unlink_none"))
     return phrase(session, "unlinked", name=name)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
 from gateway_memory.commands.receipts import counted
 from gateway_memory.context.opening import digest_since, waiting_reviews
-from gateway_memory.edge.phrases import PHRASES, Language, say
+from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.health import WorkspaceHealth
@@ -182,10 +182,6 @@ def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> 
     }
 
 
-def _review_lines(session: Session, number: int) -> list[str]:
-    return [phrase(session, "status_reviews", number=number)] if number else []
-
-
 def _age(ports: CommandPorts, at: float) -> int:
     return max(0, round(ports.memory.now().timestamp() - at))
 
@@ -208,7 +204,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_off", off=listed(facts["off"])),
         say(language, "status_count", count=facts["memories"]),
         say(language, "status_episodes", count=facts["episodes"]),
-        *_review_lines(session, facts["reviews"]),
+        *([phrase(session, "status_reviews", number=facts["reviews"])] if facts["reviews"] else []),
         _search_line(language, facts["vectors"]),
         say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),
@@ -263,11 +259,11 @@ def _failure_lines(language: Language, failures: list[dict[str, Any]]) -> list[s
 def _model_failure(failures: list[dict[str, Any]]) -> str:
     """Return how the model failed last, but for its rest after failures."""
     kinds = (f"model_{each['place'].removeprefix('model.')}" for each in failures if each["place"].startswith("model."))
-    return next((kind for kind in kinds if kind in PHRASES), "model_unknown")
+    return next((kind for kind in kinds if kind in texts("phrases")), "model_unknown")
 
 
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
-    """Say that there is no model, and what a model was asked today: the process that has it may be gone."""
+    """Say that there is no model, and how much one was used today, also by a process that has ended."""
     lines = [] if model["name"] else [say(language, "status_no_model")]
     if model["name"] or model["calls"] or model["reserved_tokens"]:
         name = model["name"] or say(language, "other_process")

@@ -8,24 +8,13 @@ import shutil
 import socket
 import sys
 from contextlib import closing, suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from urllib.parse import urlsplit
 
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
-from gateway_memory.connect.files import (
-    Host,
-    Plan,
-    Where,
-    block_connected,
-    block_disconnected,
-    block_shown,
-    connected,
-    disconnected,
-    shown,
-)
+from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.scope import OWNER
 
@@ -51,22 +40,20 @@ def run_connect(args: argparse.Namespace) -> int:
             check_service(where)
         for source, target in plan.copies.items():
             _copy(source, target)
-        connected(plan.edit)
-        if plan.block:
-            block_connected(plan.block)
+        for change in plan.changes:
+            change.connect()
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
-    _say(list(plan.told))
+    _say(list(plan.advice))
     _say([f"`gateway-memory disconnect {args.host}` takes it back."])
     return 0
 
 
 def _show(plan: Plan) -> None:
-    _say([f"{plan.edit.path}:", *(shown(plan.edit) or ["  nothing to change"])])
-    if plan.block:
-        _say([f"{plan.block.path}:", *(block_shown(plan.block) or ["  nothing to change"])])
+    for change in plan.changes:
+        _say([f"{change.path}:", *(change.shown() or ["  nothing to change"])])
     new = [target for source, target in plan.copies.items() if not _is_copied(source, target)]
     _say([f"{target}: gets the plugin's files" for target in new])
 
@@ -75,9 +62,7 @@ def run_disconnect(args: argparse.Namespace) -> int:
     """Give the gateway its former config back, and remove the plugin. Return the exit code."""
     try:
         plan = _plan(args, Where(url="", token=Path()))
-        was = disconnected(plan.edit)
-        if plan.block:
-            was |= block_disconnected(plan.block)
+        removed = [change.disconnect() for change in plan.changes]
         for target in plan.copies.values():
             shutil.rmtree(target, ignore_errors=True)
             with suppress(OSError):  # what waits to be sent stays
@@ -85,7 +70,7 @@ def run_disconnect(args: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    _say([f"{(plan.block or plan.edit).path}: {'the memory is out' if was else 'there is nothing of ours'}"])
+    _say([f"{plan.changes[-1].path}: {'the memory is out' if any(removed) else 'there is nothing of ours'}"])
     return 0
 
 
@@ -109,8 +94,8 @@ def check_service(where: Where) -> None:
             connection.request("POST", "/v1/compaction", body, headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
-        told = f"the service at {where.url} does not answer ({error}); start `gateway-memory serve` first"
-        raise ValueError(f"{told}. Nothing was changed.") from None
+        problem = f"the service at {where.url} does not answer ({error}); start `gateway-memory serve` first"
+        raise ValueError(f"{problem}. Nothing was changed.") from None
     if status != http.client.OK:
         why = "does not know this token: is it that of another folder?" if status in (401, 403) else f"says {status}"
         raise ValueError(f"the service at {where.url} {why} ({where.token}). Nothing was changed.")
@@ -144,8 +129,7 @@ def _connection(url: str) -> http.client.HTTPConnection:
 
 
 def _plan(args: argparse.Namespace, where: Where) -> Plan:
-    host = cast("Host", import_module(f"gateway_memory.connect.{args.host}"))
-    return host.plan(where, args.file.expanduser().absolute() if args.file else None)
+    return GATEWAYS[args.host](where, args.file.expanduser().absolute() if args.file else None)
 
 
 def _files(folder: Path) -> list[str]:

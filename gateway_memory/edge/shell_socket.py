@@ -44,8 +44,8 @@ async def listening(
         # The other end works for itself when nothing comes.
         with contextlib.suppress(Exception, asyncio.CancelledError):
             request = json.loads(await reader.readline())
-            told = await answer(request) if isinstance(request, dict) else {}
-            writer.write(json.dumps(told).encode() + b"\n")
+            response = await answer(request) if isinstance(request, dict) else {}
+            writer.write(json.dumps(response).encode() + b"\n")
             await writer.drain()
         writer.close()
         answering.discard(task)
@@ -85,9 +85,9 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
             connection.settimeout(_left(until))
             connection.sendall(json.dumps(dict(request)).encode() + b"\n")
             with connection.makefile("rb") as stream:
-                told = json.loads(stream.readline(_LONGEST_LINE))
-            if isinstance(told, dict) and told:
-                return told
+                response = json.loads(stream.readline(_LONGEST_LINE))
+            if isinstance(response, dict) and response:
+                return response
     return None
 
 

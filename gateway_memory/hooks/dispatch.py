@@ -1,4 +1,4 @@
-"""What each event of an editor is answered."""
+"""Do what an editor's event asks for, and respond in the form of that editor."""
 
 import json
 import sys
@@ -6,8 +6,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.hooks.editors import (
+    MEMORY_FOLDER,
+    Editor,
+    joined_in,
+    limit_of,
+    project_of,
+    response_of,
+    workspace_of,
+)
 from gateway_memory.hooks.hook import EVENTS
-from gateway_memory.hooks.places import MEMORY_FOLDER, joined_in, limit_of, project_of, workspace_of
 from gateway_memory.store.disk.workspace import private_folder
 
 if TYPE_CHECKING:
@@ -29,82 +37,62 @@ def answer(hook: "Hook") -> str:
     given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
     if not isinstance(given, dict):
         raise TypeError("the input is no JSON object")
-    claude = "hook_event_name" in given and "conversation_id" not in given
-    if claude:
+    editor: Editor = "claude-code" if "hook_event_name" in given and "conversation_id" not in given else "cursor"
+    if editor == "claude-code":
         hook.answer = "{}"
     if hook.event:
-        hook.allow(limit_of("claude-code" if claude else "cursor", hook.event, project_of(given)))
+        hook.allow(limit_of(editor, hook.event, project_of(given)))
     workspace = hook.workspace = workspace_of(given, hook.options.get("--workspace"))
     if not workspace.is_dir():
         private_folder(workspace)
         if workspace.name == MEMORY_FOLDER:  # in a project: keep the memory out of version control
             (workspace / ".gitignore").write_text("*\n", "utf-8")
-    told, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)
-    hook.told = bool(text)
-    return json.dumps(told, ensure_ascii=True)
+    text = _text(hook, given, workspace, Path(config) if config else None, editor)
+    response, hook.answered = response_of(editor, hook.event, text)
+    return json.dumps(response, ensure_ascii=True)
 
 
-def _answered(
-    hook: "Hook", given: dict[str, Any], workspace: Path, config: Path | None, *, claude: bool
-) -> tuple[dict[str, Any], str]:
-    """Return the answer in the editor's form, and its text, "" if there is nothing to tell."""
+def _text(hook: "Hook", given: dict[str, Any], workspace: Path, config: Path | None, editor: Editor) -> str:
+    """Do what an event asks for, and return the text for the editor's session, "" for none."""
     event, session_id = hook.event, str(given.get("conversation_id") or given.get("session_id") or "")[:200]
     if not session_id.isprintable():  # an unprintable id is ignored; lone surrogates could not even be stored
         session_id = ""
     if event == "sessionStart":
-        text = _start(hook, session_id, given, workspace, config)
-        output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-        return (output if claude else {"additional_context": text}), text
+        return _start(hook, session_id, given, workspace, config)
     if event not in EVENTS or not session_id:
         raise ValueError("there is no such hook, or no session")
     if event == "userPromptSubmit":
         from gateway_memory.hooks.prompt import relevant
 
-        text = relevant(
-            workspace,
-            session_id,
-            given.get("prompt"),
-            config,
-            time.time(),
-            until=hook.until,
-            joined=joined_in(given, workspace),
-        )
-        if not claude:
-            return ({"continue": True, "additional_context": text} if text else {"continue": True}), text
-        output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
-        return (output if text else {}), text
+        joined, prompt = joined_in(given, workspace), given.get("prompt")
+        return relevant(workspace, session_id, prompt, config, time.time(), until=hook.until, joined=joined)
     from gateway_memory.hooks import later
 
     if event == "preCompact":
-        prompt = later.before_compaction(workspace, session_id, given, config, until=hook.until)
-        # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
-        told = "" if claude else prompt
-        return ({"user_message": told} if told else {}), told
+        return later.before_compaction(workspace, session_id, given, config, until=hook.until)
     if event == "stop":
-        status = "completed" if claude else given.get("status", "")
-        prompt = later.followup(workspace, session_id, given, config, status=status, until=hook.until)
-        asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
-        return (asked if prompt else {}), prompt
+        status = "completed" if editor == "claude-code" else given.get("status", "")
+        return later.followup(workspace, session_id, given, config, status=status, until=hook.until)
     later.end(workspace, session_id, given, config, until=hook.until)
-    return {}, ""
+    return ""
 
 
 def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path, config: Path | None) -> str:
-    """Return what a session is told at its start."""
+    """Return the opening of a session."""
     from extractor import is_mostly_chinese
     from gateway_memory.edge.prompts import Prompts
     from gateway_memory.hooks.start import opening
 
     joined = joined_in(given, workspace)
-    text, held = opening(workspace, session_id, config, time.time(), joined)
+    text, injected = opening(workspace, session_id, config, time.time(), joined)
     if not session_id:
         return text
-    # A conversation that is resumed holds what it was told before.
-    _register(hook, workspace, session_id, held, joined, anew=given.get("source") != "resume")
+    # A conversation that is resumed has its earlier context still.
+    _register(hook, workspace, session_id, injected, joined, anew=given.get("source") != "resume")
     # The first layer: its agent must know that it can search and save.
     prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
-    told = "".join(line for line in text.splitlines() if line.startswith("- "))
-    tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
+    memories = "".join(line for line in text.splitlines() if line.startswith("- "))
+    tools = prompts.tools(session_id, chinese=is_mostly_chinese(memories))
     return f"{text}\n\n{tools}" if text else tools
 
 
@@ -112,12 +100,12 @@ def _register(
     hook: "Hook",
     workspace: Path,
     session_id: str,
-    held: list[tuple[str, str]],
+    injected: list[tuple[str, str]],
     joined: "Scope | None",
     *,
     anew: bool,
 ) -> None:
-    """Register the session, and what its opening holds. If the journal fails, the opening is still told."""
+    """Register the session, and what its opening holds. If the journal fails, the opening is still given."""
     from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import register
     from gateway_memory.store.journal.in_place import JournalInPlace
@@ -125,6 +113,6 @@ def _register(
     try:
         with JournalInPlace.open(workspace) as journal:
             register(journal, session_id, time.time(), lives=True, joined=joined)
-            journal.add_injected(session_id, held, anew=anew)
+            journal.add_injected(session_id, injected, anew=anew)
     except (StoreError, OSError) as error:
         hook.problem = error

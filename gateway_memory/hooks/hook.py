@@ -38,9 +38,9 @@ class Hook:
     """One run of a hook: the answer if nothing better comes, and the time until which it may work.
 
     event: "" for an unknown one. options: `--workspace` and `--config` with their values. answer: JSON. workspace: a
-    path, None until it is known. told: whether the answer tells something. problem: what went wrong beside an answer.
-    until: by the monotonic clock. note: notes an outcome, given what kept the hook from its work and the seconds since
-    the process started; it raises nothing.
+    path, None until it is known. answered: whether the answer holds anything. problem: what went wrong beside an
+    answer. until: by the monotonic clock. note: notes an outcome, given what kept the hook from its work and the
+    seconds since the process started; it raises nothing.
     """
 
     def __init__(self, arguments: list[str], note: "Note") -> None:
@@ -49,12 +49,12 @@ class Hook:
         self.options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
         self.answer = '{"continue": true}' if self.event == "userPromptSubmit" else "{}"
         self.workspace: os.PathLike[str] | None = None
-        self.told = False
+        self.answered = False
         self.problem: BaseException | None = None
         self.seconds = self.until = self._last = 0.0
         self._start, self._known = _started()
-        self._deaf = self._over = False
-        self._said = _thread.allocate_lock()
+        self._ignores = self._over = False
+        self._answering = _thread.allocate_lock()
         self._note = note
 
     def guard(self) -> None:
@@ -74,11 +74,11 @@ class Hook:
 
     def ignore_signals(self) -> None:
         """Raise nothing from now on. What is about to be raised is raised before this returns."""
-        self._deaf = True
+        self._ignores = True
 
     def say(self, error: BaseException | None) -> None:
         """Write the answer, once, and note the outcome. error: what kept the hook from its work."""
-        self._said.acquire()  # never released: if the time is up, the other thread answers and ends the process
+        self._answering.acquire()  # never released: if the time is up, the other thread answers and ends the process
         self._write(error)
         self._over = True
 
@@ -91,8 +91,8 @@ class Hook:
         self._note(self, error, time.monotonic() - self._start)
 
     def _interrupt(self, number: int, _: object) -> None:
-        if not self._deaf:
-            self._deaf = True  # once: what is tidied up meanwhile shall end
+        if not self._ignores:
+            self._ignores = True  # once: what is tidied up meanwhile shall end
             raise InterruptedHook(signal.Signals(number).name)
 
     def _watch(self) -> None:
@@ -101,7 +101,7 @@ class Hook:
             time.sleep(min(left, _LOOK_SECONDS))
             if self._over:
                 return
-        if self._said.acquire(blocking=False):
+        if self._answering.acquire(blocking=False):
             self._write(InterruptedHook(signal.SIGALRM.name))
         os._exit(0)
 

@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-import hashlib
 import json
 import os
 import shlex
-import stat
 import subprocess
 import sys
 import time
@@ -16,30 +14,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.edited_file import EditedFile
+from gateway_memory.edge.phrases import texts
 from gateway_memory.edge.prompts import own_command
+from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
-from gateway_memory.hooks.places import FILES, OURS, Editor, commands_in, event_in, workspace_of
 
-__all__ = ["add_arguments", "install", "merged", "run", "status_lines", "undo", "without_ours"]
+__all__ = ["install", "merged", "run", "status_lines", "undo", "without_ours"]
 
 
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
 
-_WORDS: Final = {
-    "answered": "answered",
-    "quiet": "had nothing to tell",
-    "late": "gave up at the time limit",
-    "stopped": "was stopped by a signal",
-    "failed": "failed",
-}
-_LATE: Final = {
-    "sessionStart": "The session opened without its memories. Its prompts are still told what is relevant.",
-    "userPromptSubmit": "The prompt went on without memories.",
-    "preCompact": "What it did not read, the next hook reads.",
-    "stop": "What it did not read, the next hook reads.",
-    "sessionEnd": "What it did not process waits, and the next end of a session or a gateway processes it.",
-}
+
+def _text(name: str, /, **values: object) -> str:
+    text: str = texts("hooks")[name]
+    return text.format(**values)
 
 
 def status_lines(project: Path, workspace: str | None) -> list[str]:
@@ -60,9 +50,9 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
     place = workspace_of({"workspace_roots": [str(project)]}, workspace)
     outcomes = {event: last_outcomes(place, event) for event in EVENTS}
     for event, runs in outcomes.items():
-        lines += _lines(event, runs, place, files.get(event)) if runs else [f"{event}: has not run yet"]
+        lines += _lines(event, runs, place, files.get(event)) if runs else [_text("not_run", event=event)]
     if files and not any(outcomes.values()):
-        lines.append("No hook has run yet. An editor reads its file when it starts: restart it, and open this project.")
+        lines.append(_text("none_run"))
     return lines
 
 
@@ -76,14 +66,13 @@ def _workspace_in(command: str) -> str | None:
 
 def _lines(event: str, runs: Sequence[Mapping[str, Any]], place: Path, file: Path | None) -> Iterator[str]:
     last = runs[-1]
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last["at"]))
-    why = _reason(last)
-    counts = Counter(str(each["outcome"]) for each in runs)
-    often = ", ".join(f"{number} {_WORDS[kind]}" for kind, number in counts.most_common())
-    word = _WORDS[last["outcome"]]
-    yield f"{event}: {word}{why and f': {why}'}, {when}, after {last['seconds']:.2f} s of {last['limit']:g} s"
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last["at"]))
+    why, counts = _reason(last), Counter(str(each["outcome"]) for each in runs)
+    outcome = _text(last["outcome"]) + (f": {why}" if why else "")
+    yield _text("last_run", event=event, outcome=outcome, at=at, seconds=last["seconds"], limit=last["limit"])
     if len(runs) > 1:
-        yield f"  the last {len(runs)} runs: {often}"
+        listed = ", ".join(f"{number} {_text(kind)}" for kind, number in counts.most_common())
+        yield _text("runs", number=len(runs), counts=listed)
     yield from (f"  → {line}" for line in _advice(event, last, counts, place, file))
 
 
@@ -93,54 +82,35 @@ def _reason(last: Mapping[str, Any]) -> str:
     if last["outcome"] in ("late", "stopped") or not error:
         return ""
     if "config" in last:
-        return f"the config has mistakes, at {'; '.join(map(str, last.get('places', [])))}"
-    kind = error.partition(" ")[0]
-    words = {
-        "JSONDecodeError": "the editor's input is no JSON",
-        "UnicodeDecodeError": "the editor's input is no JSON",
-        "OperationalError": "the journal was locked, or can't be opened",
-        "DatabaseError": "the journal is damaged",
-        "UsageError": "the session is no editor's",
-    }
-    known = words.get(kind) or str(last.get("system", "")) or "an error of gateway-memory"
-    said = f"{known} ({error})"
-    return said if last["outcome"] == "failed" else f"but its session is not noted: {said}"
+        return _text("config_mistakes", places="; ".join(map(str, last.get("places", []))))
+    known = texts("hooks").get(f"why_{error.partition(' ')[0]}") or str(last.get("system", "")) or _text("why_other")
+    reason = f"{known} ({error})"
+    return reason if last["outcome"] == "failed" else _text("not_noted", reason=reason)
 
 
 def _advice(event: str, last: Mapping[str, Any], counts: Counter[str], place: Path, file: Path | None) -> Iterator[str]:
     """Yield what came of the last run, and what a person can do."""
+    command, quoted = own_command(), shlex.quote(str(place))
     if last["outcome"] == "late":
-        yield _LATE[event]
-        raised = f'raise "timeout" of this hook in {file}' if file else "raise the hook's time limit in the editor"
+        yield _text(f"{event}_late")
+        raised = _text("raise_in", file=file) if file else _text("raise")
         if event == "userPromptSubmit":
-            serve = f"{own_command()} serve --workspace {shlex.quote(str(place))}"
-            raised = f"let a gateway or `{serve}` run, which answers at once, or {raised}"
-        yield f"The machine was too busy. If that happens often ({counts['late']} of {sum(counts.values())}), {raised}."
+            raised = _text("serve_or", command=command, place=quoted, raised=raised)
+        yield _text("do_late", late=counts["late"], runs=sum(counts.values()), raised=raised)
     elif last["outcome"] == "stopped":
-        yield "The editor ended it, or somebody did. There is nothing to do unless it happens often."
+        yield _text("do_stopped")
     elif "config" in last:
-        check = f"{own_command()} config check {shlex.quote(str(last['config']))}"
-        yield f"Until it is mended, this hook does nothing. `{check}` tells what is expected there."
+        yield _text("do_config", command=command, config=shlex.quote(str(last["config"])))
     elif "error" in last:
-        yield from _advice_on_error(str(last["error"]).partition(" ")[0], last, place)
-
-
-def _advice_on_error(kind: str, last: Mapping[str, Any], place: Path) -> Iterator[str]:
-    if kind == "OperationalError":
-        journal = place / "journal.sqlite"
-        yield (
-            f"Another process held {journal}, or its disk is full or read-only. Nothing is lost."
-            if journal.exists()
-            else f"{journal} is not there yet: the next start of a session in the editor makes it."
-        )
-    elif kind == "DatabaseError":
-        yield f"`{own_command()} doctor episodes --workspace {shlex.quote(str(place))}` tells what can't be read."
-    elif kind in ("JSONDecodeError", "UnicodeDecodeError"):
-        yield "If it stays so after an update of the editor and of gateway-memory, report it as a bug."
-    elif "system" in last:
-        yield f"Look after {place}: its disk, and who may write there."
-    elif kind != "UsageError":
-        yield f"Report it as a bug, with the last lines of {place / 'logs'}: they hold no message and no memory."
+        kind, journal = str(last["error"]).partition(" ")[0], place / "journal.sqlite"
+        if kind == "OperationalError" and not journal.exists():
+            yield _text("do_no_journal", journal=journal)
+        elif f"do_{kind}" in texts("hooks"):
+            yield _text(f"do_{kind}", journal=journal, command=command, place=quoted)
+        elif "system" in last:
+            yield _text("do_system", place=place)
+        elif kind != "UsageError":
+            yield _text("do_other", logs=place / "logs")
 
 
 def _document(path: Path) -> object:
@@ -156,23 +126,6 @@ def _document(path: Path) -> object:
 _CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
 """Cursor's own names of events."""
 _CHECK_SECONDS: Final = 30.0
-_RECORD: Final = ".gateway-memory-hooks.json"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of `hooks`."""
-    actions = parser.add_subparsers(dest="action", required=True)
-    for name, text in (("install", "merge our hooks into the editor's file"), ("undo", "take them out again")):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("editor", choices=list(FILES))
-        where = action.add_mutually_exclusive_group(required=True)
-        where.add_argument("--project", type=Path, metavar="DIR", help="this project's hooks")
-        where.add_argument("--global", dest="everywhere", action="store_true", help="the hooks of all your projects")
-    actions.choices["install"].add_argument("--config", type=Path, help="the config.json5 that the hooks run with")
-    status = actions.add_parser("status", help="what is installed, and how each hook's last run ended")
-    status.add_argument("--project", type=Path, metavar="DIR", help="default: the current folder")
-    for action in actions.choices.values():
-        action.add_argument("--workspace", help="the memory's folder (default: .memory in the project)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -211,26 +164,19 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
         ValueError: the file is not a JSON object of the expected form, or our command does not run in an editor's
             environment. The file is unchanged.
     """
-    path = _file(editor, project)
-    before = _text(path)
-    found = _read(path, before)
-    document = merged(editor, found, workspace, config)
+    file = _file(editor, project)
+    path, before = file.path, file.read()
+    document = _read(path, before)
+    after = merged(editor, document, workspace, config)
     _check(own_command(), config)
-    if found == document:
-        return f"{path}: the hooks are installed already, and their command runs"
-    after, record = _rendered(document), path.with_name(_RECORD)
-    known = _known(record)
-    if known.get("after") != _digest(before or ""):  # the first installation, or the file was edited since
-        others = without_ours(found)
-        known = {"before": before if others == found else _rendered(others), "made": not path.parent.exists()}
+    if document == after:
+        return _text("already", path=path)
+    others, made = without_ours(document), not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(record, json.dumps({**known, "after": _digest(after)}))
-    _write(path, after)
+    former = before if others == document else _rendered(others)
+    file.write(before, _rendered(after), lambda: {"before": former, "made": made})
     where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
-    return (
-        f"{path}: {len(EVENTS)} hooks installed; they run {own_command()}, which was tried and runs\n"
-        f"`gateway-memory hooks undo {editor} {where}` takes them out again"
-    )
+    return _text("done", path=path, number=len(EVENTS), command=own_command(), editor=editor, where=where)
 
 
 def _check(command: str, config: Path | None) -> None:
@@ -251,35 +197,26 @@ def _check(command: str, config: Path | None) -> None:
             timeout=_CHECK_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{tried}: it did not answer within {_CHECK_SECONDS:.0f} s; nothing was installed") from None
+        raise ValueError(_text("no_answer", command=tried, seconds=_CHECK_SECONDS)) from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise ValueError(f"{tried}: it ends with {done.returncode}; nothing was installed\n{said}")
+        output = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise ValueError(_text("ends_with", command=tried, code=done.returncode, output=output))
 
 
 def undo(editor: Editor, project: Path | None) -> str:
     """Remove our hooks. Restore the file byte for byte, or remove only our entries if it was edited since."""
-    path = _file(editor, project)
-    text, record = _text(path), path.with_name(_RECORD)
-    known = _known(record)
-    document = _read(path, text)
+    file = _file(editor, project)
+    path, known = file.path, file.known()
+    document = _read(path, file.read())
     others = without_ours(document)
-    if text is None or others == document:
-        told = f"{path}: there are no hooks of ours"
-    elif known.get("after") != _digest(text):
-        _write(path, _rendered(others))
-        told = f"{path}: our hooks are out"
-    else:
-        if known["before"] is None:
-            path.resolve().unlink()
-        else:
-            _write(path, known["before"])
-        told = f"{path}: our hooks are out"
-    record.unlink(missing_ok=True)
+    is_ours = others != document
+    if is_ours and not file.restore():
+        file.write_others(_rendered(others))
+    file.record.unlink(missing_ok=True)
     if known.get("made"):
         with contextlib.suppress(OSError):  # the folder contains other files
             path.parent.rmdir()
-    return told
+    return _text("out" if is_ours else "none", path=path)
 
 
 def merged(
@@ -327,18 +264,9 @@ def _is_ours(entry: Any) -> bool:
     return isinstance(entry, dict) and OURS.search(str(entry.get("command", ""))) is not None
 
 
-def _file(editor: Editor, project: Path | None) -> Path:
-    return (project or Path.home()).expanduser().absolute() / FILES[editor]
-
-
-def _text(path: Path) -> str | None:
-    """Return the content of an editor's file, including line ends and a byte order mark; None without a file."""
-    if not path.exists():
-        return None
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: this is not UTF-8; mend it first, then install") from None
+def _file(editor: Editor, project: Path | None) -> EditedFile:
+    path = (project or Path.home()).expanduser().absolute() / FILES[editor]
+    return EditedFile(path=path, record=path.with_name(".gateway-memory-hooks.json"), is_secret=False)
 
 
 def _read(path: Path, text: str | None) -> dict[str, Any]:
@@ -348,42 +276,14 @@ def _read(path: Path, text: str | None) -> dict[str, Any]:
     try:
         document = json.loads(plain)
     except (ValueError, RecursionError):
-        raise ValueError(f"{path}: this is no JSON; mend it first, then install") from None
+        raise ValueError(f"{path}: this is no JSON; mend it first") from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
         raise ValueError(f'{path}: expected an object whose "hooks" holds a list for each event')
     return dict(document)
 
 
-def _known(record: Path) -> dict[str, Any]:
-    """Return the record of our last installation, or {} if it can't be read. The file itself is then authoritative."""
-    try:
-        known = json.loads(record.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(known, dict) and isinstance(known.get("before", 0), str | None)
-    return known if is_ours else {}
-
-
 def _rendered(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON can only represent a lone surrogate as an escape.
     return f"{text if well_formed(text) == text else json.dumps(document, indent=2)}\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file atomically. Follow links, and keep the file's permissions."""
-    path = path.resolve()
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_bytes(text.encode())
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.prompts import Prompts, is_chinese, much_happened, worth_saving
-from gateway_memory.hooks.places import joined_in
+from gateway_memory.hooks.editors import joined_in
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
 from gateway_memory.store.journal.in_place import JournalInPlace
@@ -30,10 +30,10 @@ def before_compaction(
     until: when the hook has to be done, by the monotonic clock.
     """
     with _session(workspace, session_id, given, config, until) as (journal, pending):
-        journal.add_injected(session_id, (), anew=True)  # what it was told may be gone
+        journal.add_injected(session_id, (), anew=True)  # what was injected may be gone
         seen = [*journal.seen_in(session_id), *pending]
-        left = journal.has_left_anything(session_id)
-    nothing = _transcript(given) is not None and not worth_saving(seen) and not left
+        is_used = journal.has_left_anything(session_id)
+    nothing = _transcript(given) is not None and not worth_saving(seen) and not is_used
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
@@ -106,8 +106,9 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
 def _milliseconds(value: object) -> float | None:
     """Return the duration that an editor reports, or None if it is invalid."""
-    told = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LONGEST_MS
-    return float(value) if told and isinstance(value, int | float) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < _LONGEST_MS else None
 
 
 @contextlib.contextmanager
@@ -120,7 +121,7 @@ def _session(
     *,
     reached: Reached = "",
 ) -> Iterator[tuple[JournalInPlace, list[Observation]]]:
-    """Open the journal, register the session, and read its transcript, or the reply that the event tells.
+    """Open the journal, register the session, and read its transcript, or the reply in the event.
 
     Yields the journal, and the observations that are not stored yet.
     """

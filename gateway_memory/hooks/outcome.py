@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import place_of
+from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.hook import InterruptedHook
-from gateway_memory.hooks.places import workspace_of
 from gateway_memory.runtime.ground import private_file
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 
@@ -48,7 +48,7 @@ def note(hook: "Hook", error: BaseException | None, seconds: float) -> None:
     if not workspace.is_dir():
         return
     problem = error or hook.problem
-    row: dict[str, Any] = {"at": round(now, 3), "outcome": _outcome(error, told=hook.told)}
+    row: dict[str, Any] = {"at": round(now, 3), "outcome": _outcome(error, answered=hook.answered)}
     row |= {"seconds": round(seconds, 3), "limit": hook.seconds}
     known = {} if problem is None else _described(problem)
     try:
@@ -70,9 +70,9 @@ def last_outcomes(workspace: Path, event: str) -> list[dict[str, Any]]:
     return [row for each in (_older(path), path) for row in _rows(each)][-_RUNS:]
 
 
-def _outcome(error: BaseException | None, *, told: bool) -> str:
+def _outcome(error: BaseException | None, *, answered: bool) -> str:
     if error is None:
-        return "answered" if told else "quiet"
+        return "answered" if answered else "quiet"
     if isinstance(error, InterruptedHook):
         return "late" if str(error) == "SIGALRM" else "stopped"
     return "failed"
@@ -116,16 +116,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in lines:
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
-            if isinstance(row, dict) and row.get("outcome") in OUTCOMES and all(map(_is_time, _times(row))):
+            if not isinstance(row, dict) or row.get("outcome") not in OUTCOMES:
+                continue
+            times = [row.get(name) for name in ("at", "seconds", "limit")]
+            if all(isinstance(each, int | float) and 0 <= each < _LAST for each in times):
                 yield row
-
-
-def _times(row: dict[str, Any]) -> tuple[object, ...]:
-    return row.get("at"), row.get("seconds"), row.get("limit")
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and 0 <= value < _LAST
 
 
 def _older(path: Path) -> Path:

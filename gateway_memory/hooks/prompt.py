@@ -1,4 +1,4 @@
-"""What an editor's session is told beside a prompt: memories that are relevant, and new to it.
+"""The memories that are injected beside a prompt: those that are relevant, and not in context yet.
 
 A prompt waits for this. A gateway that has the workspace open is asked first: its encoder is loaded. Without one, the
 memories are searched in place by words, without a model.
@@ -30,8 +30,8 @@ _ASK_SHARE: Final = 0.5
 """The share of the time that is left for which a gateway is waited for. The rest is for searching without it."""
 
 
-class _Told(NamedTuple):
-    """A memory as a gateway tells it. at: epoch seconds."""
+class _Hit(NamedTuple):
+    """A memory that a gateway found. at: epoch seconds."""
 
     id: str
     text: str
@@ -48,7 +48,7 @@ def relevant(
     until: float,
     joined: Scope | None = None,
 ) -> str:
-    """Return the block to tell beside a prompt, "" for none; the session is not told the same again.
+    """Return the block to inject beside a prompt, "" for none. Nothing is injected twice in a session.
 
     now: epoch seconds. until: when the hook has to be done, by the monotonic clock. joined: the project.
 
@@ -64,11 +64,11 @@ def relevant(
     with open_injected(workspace, session_id) as shown:
         if not shown.recalls(hook_key(session_id), configured=wanted["enabled"]):
             return ""
-        found: Sequence[_Told | Line] | None = _by_gateway(workspace, message, wanted, until, joined)
-        if found is None:
-            found = _in_place(workspace, message, wanted, now, zone, joined)
-        new = shown.fresh([(line.id, line.text) for line in found])
-        fresh = [line for line, is_new in zip(found, new, strict=True) if is_new]
+        hits: Sequence[_Hit | Line] | None = _by_gateway(workspace, message, wanted, until, joined)
+        if hits is None:
+            hits = _in_place(workspace, message, wanted, now, zone, joined)
+        new = shown.fresh([(line.id, line.text) for line in hits])
+        fresh = [line for line, is_new in zip(hits, new, strict=True) if is_new]
         text = relevant_block(fresh, zone, wanted["maxInjectedTokens"])
         shown.add([(line.id, line.text) for line in fresh if f"({line.id}, " in text])
         return text
@@ -76,14 +76,14 @@ def relevant(
 
 def _by_gateway(
     workspace: Path, message: str, wanted: dict[str, Any], until: float, joined: Scope | None
-) -> Sequence[_Told] | None:
+) -> Sequence[_Hit] | None:
     """Return what a gateway finds for a message, best first; None if none answers in time."""
-    asked = {"agent": "main", "prompt": message, "limit": wanted["maxResults"], "min_score": wanted["minScore"]}
+    request = {"agent": "main", "prompt": message, "limit": wanted["maxResults"], "min_score": wanted["minScore"]}
     if joined:
-        asked["project"] = joined.name
-    found = ask(workspace, asked, seconds=_ASK_SHARE * (until - time.monotonic()))
+        request["project"] = joined.name
+    response = ask(workspace, request, seconds=_ASK_SHARE * (until - time.monotonic()))
     try:
-        return None if found is None else [_Told(**row) for row in found["rows"]]
+        return None if response is None else [_Hit(**row) for row in response["rows"]]
     except (KeyError, TypeError):  # a gateway of another version
         return None
 

@@ -69,7 +69,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             known=known.lines,
             about=with_marks(about, known.outdated),
             last=known.last,
-            talk=last_talk(known.first, known.told, day) if known.told else None,
+            talk=last_talk(known.first, known.quotable, day) if known.quotable else None,
             related=with_marks(found, known.outdated),
             joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
         ),
@@ -82,23 +82,23 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Journal:
-    """What the journal tells, without forgotten text.
+    """What the journal holds, without forgotten text.
 
-    last: the last session's record. lines: what is known of lines, by id. sides: what may be told of the user's words,
-    by turn. first: the first exchanges of the last session, and what may be told of them. outdated: the ids of memories
-    that may no longer hold.
+    last: the last session's record. lines: what is known of lines, by id. sides: the user's words that may be quoted,
+    by turn. first: the first exchanges of the last session. quotable: what may be quoted of them. outdated: the ids of
+    memories that may no longer hold.
     """
 
     last: Mapping[str, Any] | None = None
     lines: Mapping[str, Known] = field(default_factory=dict)
     sides: Mapping[int, str] = field(default_factory=dict)
     first: Sequence[Episode] = ()
-    told: Quotable | None = None
+    quotable: Quotable | None = None
     outdated: Collection[str] = ()
 
 
 def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry]) -> _Journal:
-    """Return what the journal tells; where it can't be read, the last record as it stands.
+    """Return what the journal holds; if it can't be read, the last session record as it is.
 
     memory: the ids of the lines of MEMORY.md.
     """
@@ -107,16 +107,18 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
         if (workspace / "journal.sqlite").exists():
             with JournalInPlace.open(workspace) as journal:
                 first = journal.latest(session_id, BEGINNING)
-                told = journal.quotable([*(passage.turn for passage in passages), *(episode.turn for episode in first)])
+                quotable = journal.quotable(
+                    [*(passage.turn for passage in passages), *(episode.turn for episode in first)]
+                )
                 return _Journal(
                     last=last and journal.withheld().record(last),
                     lines={
                         identity: Known(category=category, high=importance == "high", at=at)
                         for identity, category, importance, at in journal.weights(memory)
                     },
-                    sides=own_words_of(told),
+                    sides=own_words_of(quotable),
                     first=first,
-                    told=told,
+                    quotable=quotable,
                     outdated=journal.outdated(),
                 )
     return _Journal(last=last)
@@ -131,7 +133,7 @@ def _memory(workspace: Path) -> list[Block]:
 
 
 def _passages(workspace: Path) -> list[Entry]:
-    """Return those passages of the owner's that tell most; none where there is no index of this version."""
+    """Return the owner's most significant passages; none if there is no index of this version."""
     with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
         return index.telling(OWNER_KEY, LEAST_TELLING, PASSAGES)
     return []
@@ -144,8 +146,8 @@ def _of_project(lines: Sequence[Line], day: Callable[[float], str]) -> list[Open
     from extractor import permitted_text
 
     newest = sorted(lines, key=lambda line: -line.at)
-    told = [line for line in newest if permitted_text(line.text, by_owner=False) == line.text]
-    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in told]
+    permitted = [line for line in newest if permitted_text(line.text, by_owner=False) == line.text]
+    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in permitted]
 
 
 def _found(

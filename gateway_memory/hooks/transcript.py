@@ -251,11 +251,11 @@ def _known_id(entry: dict[str, Any]) -> str:
 
 def _time(entry: dict[str, Any]) -> float | None:
     """Return the time of an entry in epoch seconds, or None."""
-    told = entry.get("timestamp")
+    stated = entry.get("timestamp")
     stamp = _TIME.search(_head(entry))
     try:
-        if isinstance(told, str):
-            at = datetime.fromisoformat(told)
+        if isinstance(stated, str):
+            at = datetime.fromisoformat(stated)
             return None if at.tzinfo is None else at.timestamp()
         if stamp is None or stamp[1] not in _MONTHS:
             return None

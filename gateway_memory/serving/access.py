@@ -1,13 +1,226 @@
-"""Who may use the service: the token of a request, and the Host and Origin that it names."""
+"""Who may use the service: the tokens of hosts and clients, and the headers of a request.
 
-from collections.abc import Collection
+A host token may state who is speaking. A client token is bound to one scope, and is good for MCP alone; or it opens
+/metrics, and no memory. All are random, so one round of SHA-256 protects them.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from starlette.datastructures import Headers
 
+from gateway_memory.errors import UsageError, WorkspaceError
+from gateway_memory.scope import Scope
 from gateway_memory.serving.errors import ServiceError
-from gateway_memory.serving.tokens import Grant, Keys
+from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 
-__all__ = ["Access"]
+__all__ = ["Access", "Client", "ClientTokens", "Grant", "Keys", "host_token", "host_token_path"]
+
+
+_HOST: Final = "token"
+_CLIENTS: Final = "clients.json"
+_BYTES: Final = 32
+_PREFIX: Final = "gm-"
+"""By which scanners for leaked secrets can recognize a token."""
+_METRICS: Final = "metrics"
+"""What stands in the place of a scope for a token that opens /metrics; it is the key of none."""
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a token allows. kind: "host" for every scope of an agent; "client" for the scope alone; "metrics" for none.
+
+    client: the id of a client token, or "".
+    """
+
+    agent: str
+    kind: Literal["host", "client", "metrics"]
+    scope: str = ""
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A client token as it is stored. scope: the key of what it opens, or `_METRICS`. added_at: epoch seconds.
+
+    name: what it is for.
+    """
+
+    id: str
+    digest: str
+    scope: str
+    name: str
+    added_at: float
+
+
+def host_token_path(workspace: Path) -> Path:
+    """Return the file of the host token of a workspace."""
+    return workspace / STATE_FOLDER / _HOST
+
+
+def host_token(workspace: Path) -> str:
+    """Return the host token of a workspace, which is made at the first call.
+
+    Raises:
+        UsageError: others could read or change the file, or it holds no token.
+        WorkspaceError: it can't be read or written.
+    """
+    path = host_token_path(workspace)
+    try:
+        private_folder(path.parent)
+        _create(path, f"{_PREFIX}{secrets.token_urlsafe(_BYTES)}\n")
+        if path.stat().st_mode & _OTHERS:
+            raise UsageError(
+                f"{path}: other users may have read this token; delete it, and the next start makes a new one"
+            )
+        token = path.read_text("ascii", "replace").strip()
+    except OSError as error:
+        raise WorkspaceError(f"{path}: {error.strerror}") from error
+    if len(token) < _BYTES:
+        raise UsageError(f"{path} holds no token; delete it, and the next start makes a new one")
+    return token
+
+
+def _create(path: Path, text: str) -> None:
+    """Write a file that only this user can read, unless it exists. It never exists in part."""
+    if path.exists():
+        return
+    spare = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    _write(spare, text)
+    try:
+        os.link(spare, path)
+    except FileExistsError:  # another process was first
+        pass
+    finally:
+        spare.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+
+
+class ClientTokens:
+    """The client tokens of one workspace. A service sees at its next request what another process adds or revokes."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+        self._path = workspace / STATE_FOLDER / _CLIENTS
+        self._read: tuple[tuple[int, int, int], tuple[Client, ...]] | None = None
+
+    def add(self, scope: Scope | None, name: str) -> tuple[Client, str]:
+        """Add a token, and return it with its text, which is stored nowhere. name: what it is for.
+
+        scope: what it opens; None for /metrics alone.
+
+        Raises:
+            WorkspaceError: it can't be written.
+        """
+        token = f"{_PREFIX}{secrets.token_urlsafe(_BYTES)}"
+        made = Client(
+            id=secrets.token_hex(4),
+            digest=_digest(token),
+            scope=scope.key if scope else _METRICS,
+            name=name,
+            added_at=round(time.time()),
+        )
+        self._change(lambda clients: [*clients, made])
+        return made, token
+
+    def revoke(self, identity: str) -> bool:
+        """Remove a token by its id; return whether it was there.
+
+        Raises:
+            WorkspaceError: it can't be written.
+        """
+        known = any(each.id == identity for each in self.all())
+        if known:
+            self._change(lambda clients: [each for each in clients if each.id != identity])
+        return known
+
+    def all(self) -> Sequence[Client]:
+        """Return the tokens, oldest first.
+
+        Raises:
+            WorkspaceError: the file can't be read, or is damaged.
+        """
+        try:
+            state = self._path.stat()
+            stamp = state.st_ino, state.st_mtime_ns, state.st_size
+            if self._read is None or self._read[0] != stamp:
+                rows: list[dict[str, Any]] = json.loads(self._path.read_text("utf-8"))
+                self._read = stamp, tuple(Client(**row) for row in rows)
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, TypeError) as error:
+            raise WorkspaceError(f"{self._path}: the tokens can't be read ({type(error).__name__})") from error
+        return self._read[1]
+
+    def _change(self, change: Callable[[Sequence[Client]], Sequence[Client]]) -> None:
+        spare = self._path.with_name(f".{self._path.name}-{secrets.token_hex(4)}")
+        try:
+            with locked(self._workspace):
+                rows = [asdict(each) for each in change(self.all())]
+                _write(spare, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+                spare.replace(self._path)
+        except OSError as error:
+            spare.unlink(missing_ok=True)
+            raise WorkspaceError(f"{self._path}: {error.strerror or error}") from error
+
+
+class Keys:
+    """Tells what a token allows. workspaces: the folder of each agent.
+
+    Raises:
+        UsageError: the file of a host token can't be trusted.
+        WorkspaceError: a file can't be read or written.
+    """
+
+    def __init__(self, workspaces: Mapping[str, Path]) -> None:
+        self._hosts = {agent: _digest(host_token(folder)) for agent, folder in workspaces.items()}
+        self._clients = {agent: ClientTokens(folder) for agent, folder in workspaces.items()}
+
+    def derived(self, agent: str, purpose: bytes) -> bytes | None:
+        """Return a key for a purpose that only the agent's host token gives; None for an unknown agent."""
+        digest = self._hosts.get(agent)
+        return hmac.new(digest.encode(), purpose, hashlib.sha256).digest() if digest else None
+
+    def verify(self, token: str) -> Grant | None:
+        """Return what a token allows, or None for an unknown one. It takes as long for each.
+
+        Raises:
+            WorkspaceError: the client tokens can't be read.
+        """
+        digest = _digest(token)
+        grant: Grant | None = None
+        for agent, host in self._hosts.items():
+            if hmac.compare_digest(digest, host):
+                grant = Grant(agent=agent, kind="host")
+            for client in self._clients[agent].all():
+                if hmac.compare_digest(digest, client.digest):
+                    kind: Literal["client", "metrics"] = "metrics" if client.scope == _METRICS else "client"
+                    grant = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
+        return grant
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# The headers of a request: its token, and the Host and Origin that it names.
 
 _SCHEME = "bearer"
 _OPENS = {"client": "/mcp", "metrics": "/metrics"}
@@ -27,7 +240,7 @@ class Access:
         self._hosts = {name.lower() for name in (*_LOOPBACK, *hosts)}
         self._origins = {origin.lower() for origin in origins}
 
-    def check_place(self, headers: Headers) -> None:
+    def check_host(self, headers: Headers) -> None:
         """Check how the client calls the service.
 
         Raises:
@@ -49,11 +262,11 @@ class Access:
         """
         given = headers.getlist("authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        found = self.grant_of(token) if scheme.lower() == _SCHEME else None
-        if found is None:
+        grant = self.grant_of(token) if scheme.lower() == _SCHEME else None
+        if grant is None:
             what = "this token is not known" if given else "a token is missing"
             raise ServiceError("unauthorized", f"{what}: expected Authorization: Bearer …")
-        return found
+        return grant
 
     def grant_of(self, token: str) -> Grant | None:
         """Return what a token allows, or None for an unknown one.
@@ -74,12 +287,12 @@ class Access:
             ServiceError: unauthorized, or forbidden with the token of a client.
             WorkspaceError: the client tokens can't be read.
         """
-        found = self.grant(headers)
-        if found.kind != "host":
+        grant = self.grant(headers)
+        if grant.kind != "host":
             raise ServiceError(
-                "forbidden", f"this token is good for {_OPENS[found.kind]} alone; hosts have another one"
+                "forbidden", f"this token is good for {_OPENS[grant.kind]} alone; hosts have another one"
             )
-        return found.agent
+        return grant.agent
 
     def metrics(self, headers: Headers) -> None:
         """Check that the caller may read metrics: a host, or a token for just that.

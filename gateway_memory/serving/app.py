@@ -22,19 +22,18 @@ from gateway_memory.config.settings import LimitSettings
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access
-from gateway_memory.serving.body import asked_of
-from gateway_memory.serving.calls import AgentCalls
+from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
 from gateway_memory.serving.changes import ChangeFeed, Listener
-from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint, document
 from gateway_memory.serving.errors import ServiceError, error_response, service_error
+from gateway_memory.serving.request import parsed_body
 
-__all__ = ["Held", "Service", "Streamed", "make_app"]
+__all__ = ["OpenAgent", "Service", "Streamed", "make_app"]
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
-_Answer = Callable[[Request], Awaitable[Response]]
+_Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Held(Protocol):
+class OpenAgent(Protocol):
     """An open memory of the service."""
 
     def closed(self) -> AbstractAsyncContextManager[Path]:
@@ -45,15 +44,15 @@ class Held(Protocol):
 class Service:
     """What the requests of the service share.
 
-    access: checks tokens. agents: the open memories by agent; empty until `ready`. feeds: the changes by agent.
-    held: closes an agent's memory for a while, and where its workspace is.
+    access: checks tokens. agents: the calls by agent; empty until `ready`. feeds: the changes by agent.
+    open: the open memories by agent, each of which can be closed for a while.
     """
 
     access: Access
     limits: LimitSettings
     feeds: Mapping[str, ChangeFeed]
     agents: dict[str, AgentCalls] = field(default_factory=dict)
-    held: dict[str, Held] = field(default_factory=dict)
+    open: dict[str, OpenAgent] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)
     ready: bool = False
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,26 +86,41 @@ def make_app(service: Service, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     routes: further routes and mounts, such as /mcp. The Host and Origin of their requests are checked too. They call
     `service.access.grant` for their token, and `service.agent` for the memory.
     """
-    known = [
-        Route("/healthz", _answered(service, "healthz", _health), methods=["GET"]),
-        Route("/readyz", _answered(service, "readyz", lambda _: _readiness(service)), methods=["GET"]),
-        Route("/openapi.json", _answered(service, "openapi", _openapi), methods=["GET"]),
-        Route("/metrics", _answered(service, "metrics", lambda request: _metrics(service, request)), methods=["GET"]),
-        Route(
-            "/v1/changes", _answered(service, "changes", lambda request: _changes(service, request)), methods=["GET"]
-        ),
-        *(
-            Route(f"/v1/{each.name}", _answered(service, each.name, _endpoint(service, each)), methods=["POST"])
-            for each in ENDPOINTS
-        ),
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readiness(_: Request) -> Response:
+        service.check_ready()
+        return JSONResponse({"status": "ready"})
+
+    async def description(_: Request) -> Response:
+        return JSONResponse(document())
+
+    async def not_found(_: Request, __: Exception) -> Response:
+        return error_response(ServiceError("not_found", "there is nothing here; /openapi.json lists what there is"))
+
+    async def failed(_: Request, error: Exception) -> Response:
+        return error_response(service_error(error))
+
+    handlers: dict[str, tuple[str, _Handler]] = {
+        "/healthz": ("healthz", health),
+        "/readyz": ("readyz", readiness),
+        "/openapi.json": ("openapi", description),
+        "/metrics": ("metrics", partial(_metrics, service)),
+        "/v1/changes": ("changes", partial(_changes, service)),
+    }
+    known = [Route(path, _handled(service, *each), methods=["GET"]) for path, each in handlers.items()]
+    known += [
+        Route(f"/v1/{each.name}", _handled(service, each.name, partial(_call, service, each)), methods=["POST"])
+        for each in ENDPOINTS
     ]
-    errors = {HTTPException: _elsewhere, Exception: _failed}
-    app = Starlette(routes=[*known, *routes], exception_handlers=errors)
+    app = Starlette(routes=[*known, *routes], exception_handlers={HTTPException: not_found, Exception: failed})
     app.router.redirect_slashes = False
     return _Guard(app, service)
 
 
-def _answered(service: Service, name: str, answer: _Answer) -> _Answer:
+def _handled(service: Service, name: str, answer: _Handler) -> _Handler:
     """Return a handler that answers every error in one form, and counts answers by their status."""
 
     async def handle(request: Request) -> Response:
@@ -122,27 +136,11 @@ def _answered(service: Service, name: str, answer: _Answer) -> _Answer:
     return handle
 
 
-def _endpoint(service: Service, endpoint: Endpoint) -> _Answer:
-    async def answer(request: Request) -> Response:
-        agent = service.agent(service.access.host(request.headers))  # before the body is read
-        asked = await asked_of(request, endpoint.asked, service.limits)
-        given = await endpoint.call(agent, asked)
-        return Response(given.model_dump_json(exclude_unset=True), media_type="application/json")
-
-    return answer
-
-
-async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
-
-
-async def _readiness(service: Service) -> Response:
-    service.check_ready()
-    return JSONResponse({"status": "ready"})
-
-
-async def _openapi(_: Request) -> Response:
-    return JSONResponse(document())
+async def _call(service: Service, endpoint: Endpoint, request: Request) -> Response:
+    agent = service.agent(service.access.host(request.headers))  # before the body is read
+    body = await parsed_body(request, endpoint.request, service.limits)
+    response = await endpoint.call(agent, body)
+    return Response(response.model_dump_json(exclude_unset=True), media_type="application/json")
 
 
 async def _metrics(service: Service, request: Request) -> Response:
@@ -174,14 +172,6 @@ class Streamed(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._leave()
-
-
-async def _elsewhere(_: Request, __: Exception) -> Response:
-    return error_response(ServiceError("not_found", "there is nothing here; /openapi.json lists what there is"))
-
-
-async def _failed(_: Request, error: Exception) -> Response:
-    return error_response(service_error(error))
 
 
 class _Guard:
@@ -220,6 +210,6 @@ class _Guard:
             await error_response(problem)(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
-        self._service.access.check_place(Headers(scope=scope))
+        self._service.access.check_host(Headers(scope=scope))
         if self._running > self._service.limits.requests:
             raise ServiceError("busy", "too many requests at once; repeat this one in some seconds")

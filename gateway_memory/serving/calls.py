@@ -1,13 +1,18 @@
-"""What each request of the service does with the memory of its agent."""
+"""The calls that the service answers at /v1/…: what each does with the memory of its agent, and /openapi.json."""
 
 import asyncio
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, get_type_hints
 
+from pydantic.json_schema import models_json_schema
+
+from gateway_memory import __version__
 from gateway_memory.capture.requests import secret_note
 from gateway_memory.commands.command import phrase
 from gateway_memory.commands.dispatch import may_change
@@ -21,12 +26,13 @@ from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 
-__all__ = ["AgentCalls"]
+__all__ = ["ENDPOINTS", "AgentCalls", "Endpoint", "document"]
+
 
 T = TypeVar("T")
 
 _OPENINGS: Final = 10_000
-"""Sessions whose last opening is known. An older one is told its opening once more."""
+"""Sessions whose last opening is known. An older one gets its opening once more."""
 
 
 class AgentCalls:
@@ -39,93 +45,98 @@ class AgentCalls:
 
     # Before and after a reply
 
-    async def before_reply(self, asked: models.BeforeReply) -> models.ToldBefore:
+    async def before_reply(self, request: models.BeforeReply) -> models.ToldBefore:
         """Return what to add to the prompt. The session's start gets `timeoutMs`, and so does the context."""
-        memory, facts = self.memory, self._facts(asked.speaker)
+        memory, facts = self.memory, self._facts(request.speaker)
         deadline = asyncio.get_running_loop().time() + memory.settings.auto_recall.timeout_ms / 1000
-        session = await _within(deadline, memory.session_of(facts, ephemeral=asked.ephemeral))
+        session = await _within(deadline, memory.session_of(facts, ephemeral=request.ephemeral))
         if session is None:
             return models.ToldBefore(
                 session_id="",
                 opening="",
-                opening_partial=asked.opening,
+                opening_partial=request.opening,
                 rule="",
                 context="",
                 outcome="timeout",
                 recalled=[],
             )
-        opening = await _within(deadline, memory.opening(session)) if asked.opening else ""
-        context = await memory.before_reply(session, asked.message, at=asked.at)
+        opening = await _within(deadline, memory.opening(session)) if request.opening else ""
+        context = await memory.before_reply(session, request.message, at=request.at)
         return models.ToldBefore(
             session_id=session.session_id,
-            opening=self._unless_told(session, opening or "", ephemeral=asked.ephemeral),
-            opening_partial=asked.opening and (opening is None or session.context.partial),
+            opening=self._unless_delivered(session, opening or "", ephemeral=request.ephemeral),
+            opening_partial=request.opening and (opening is None or session.context.partial),
             rule=memory.rule_text(session),
             context=context.text,
             outcome=context.outcome,
             recalled=[hit.id for hit in context.recalled],
         )
 
-    def _unless_told(self, session: Session, opening: str, *, ephemeral: bool) -> str:
-        """Return an opening unless the session was told the same and has it still."""
+    def _unless_delivered(self, session: Session, opening: str, *, ephemeral: bool) -> str:
+        """Return an opening, "" if the same was delivered to the session, which has it still."""
         if ephemeral or not opening:
             return opening
         digest = hashlib.blake2b(opening.encode("utf-8", "replace"), digest_size=8).digest()
-        told = self._opened_with.get(session.session_id) == digest
+        delivered = self._opened_with.get(session.session_id) == digest
         self._opened_with[session.session_id] = digest
         self._opened_with.move_to_end(session.session_id)
         if len(self._opened_with) > _OPENINGS:
             self._opened_with.popitem(last=False)
-        return "" if told else opening
+        return "" if delivered else opening
 
-    async def after_reply(self, asked: models.AfterReply) -> models.KeptTurn:
+    async def after_reply(self, request: models.AfterReply) -> models.KeptTurn:
         """Keep a turn. The memory knows the ids of its turns."""
-        session = await self._session(asked.speaker, ephemeral=asked.ephemeral)
+        session = await self._session(request.speaker, ephemeral=request.ephemeral)
         turn = await self.memory.after_reply(
-            session, user=asked.user, reply=asked.reply, at=asked.at, turn_id=asked.id, provenance=asked.provenance
+            session,
+            user=request.user,
+            reply=request.reply,
+            at=request.at,
+            turn_id=request.id,
+            provenance=request.provenance,
         )
         return models.KeptTurn(turn=max(turn, 0), kept=turn != 0)
 
-    async def compaction(self, asked: models.Compaction) -> models.Compacted:
+    async def compaction(self, request: models.Compaction) -> models.Compacted:
         """Tell the sessions of a context that it is compacted."""
         texts = []
-        for session in await self._sessions(asked, start=True):
-            if asked.done:
+        for session in await self._sessions(request, start=True):
+            if request.done:
                 session.compacted()
             else:
-                told = await self.memory.before_compaction(
-                    session, usage=asked.usage, messages=asked.messages, wants=asked.wants
+                text = await self.memory.before_compaction(
+                    session, usage=request.usage, messages=request.messages, wants=request.wants
                 )
-                texts.append(told)
+                texts.append(text)
             self._opened_with.pop(session.session_id, None)
         text = "\n\n".join(filter(None, texts))
-        if asked.done:
+        if request.done:
             return models.Compacted()
-        return models.Compacted(text=text) if asked.wants == "text" else models.Compacted(prompt=text)
+        return models.Compacted(text=text) if request.wants == "text" else models.Compacted(prompt=text)
 
-    async def end_session(self, asked: models.EndSession) -> models.Ended:
+    async def end_session(self, request: models.EndSession) -> models.Ended:
         """End the sessions of a context. After a crash there is none that this request meant: the start closed them."""
 
         async def work() -> dict[str, Any]:
-            sessions = await self._sessions(asked, start=False)
+            sessions = await self._sessions(request, start=False)
             for session in sessions:
                 await self.memory.end_session(
-                    session, reason=asked.reason, error=asked.error, duration_ms=asked.duration_ms
+                    session, reason=request.reason, error=request.error, duration_ms=request.duration_ms
                 )
             return {"ended": len(sessions)}
 
         async def unknown() -> dict[str, Any]:
             return {"ended": 0}
 
-        request = Request(call="end_session", caller=_caller(asked.speaker or asked.key), id=asked.id, scope="")
-        return models.Ended(**await self.memory.once(request, work, unknown=unknown))
+        record = Request(call="end_session", caller=_caller(request.speaker or request.key), id=request.id, scope="")
+        return models.Ended(**await self.memory.once(record, work, unknown=unknown))
 
     # What is typed and searched
 
-    async def command(self, asked: models.CommandText) -> models.CommandAnswer:
+    async def command(self, request: models.CommandText) -> models.CommandAnswer:
         """Answer a message if it is a command. One that changes something is carried out once."""
-        text = text_of(asked.text, "text")
-        session = await self._session(asked.speaker)
+        text = text_of(request.text, "text")
+        session = await self._session(request.speaker)
 
         async def work() -> dict[str, Any]:
             answer = await self.memory.answer(session, text)
@@ -137,62 +148,46 @@ class AgentCalls:
         if not may_change(text):
             return models.CommandAnswer(**await work())
         # A plan that could not be carried out is carried out later, so a failure proves nothing.
-        request = self._request("command", asked, session)
-        return models.CommandAnswer(**await self.memory.once(request, work, unknown=unknown, sure=False))
+        record = self._request("command", request, session)
+        return models.CommandAnswer(**await self.memory.once(record, work, unknown=unknown, sure=False))
 
-    async def search(self, asked: models.Search) -> models.FoundHits:
+    async def search(self, request: models.Search) -> models.FoundHits:
         """Return what matches a query."""
-        session = await self._session(asked.speaker)
-        hits = await self.memory.search(
-            session,
-            asked.query,
-            limit=asked.limit,
-            type=asked.type,
-            category=asked.category,
-            since=asked.since,
-            until=asked.until,
-            kinds=asked.kinds,
-        )
+        session = await self._session(request.speaker)
+        hits = await self.memory.search(session, **request.arguments())
         return self._hits(session, hits)
 
-    async def get(self, asked: models.Get) -> models.FoundHits:
+    async def get(self, request: models.Get) -> models.FoundHits:
         """Return a hit with what was said around it."""
-        session = await self._session(asked.speaker)
-        return self._hits(session, await self.memory.get(session, asked.hit, around=asked.around))
+        session = await self._session(request.speaker)
+        return self._hits(session, await self.memory.get(session, request.hit, around=request.around))
 
     # What is saved
 
-    async def observe(self, asked: models.Observe) -> models.Done:
+    async def observe(self, request: models.Observe) -> models.Done:
         """Keep an observation. The memory knows its id."""
-        session = await self._session(asked.speaker)
-        await self.memory.observe(
-            session, kind=asked.kind, content=asked.content, tool=asked.tool, private=asked.private, id=asked.id
-        )
+        session = await self._session(request.speaker)
+        await self.memory.observe(session, **request.arguments(), id=request.id)
         return models.Done()
 
-    async def save_fact(self, asked: models.Fact) -> models.SavedFact:
+    async def save_fact(self, request: models.Fact) -> models.SavedFact:
         """Save a fact. Saved again after a crash, it is the same memory."""
-        session = await self._session(asked.speaker)
+        session = await self._session(request.speaker)
 
         async def work() -> dict[str, Any]:
-            memory = await self.memory.save_fact(
-                session, content=asked.content, type=asked.type, entities=asked.entities, confidence=asked.confidence
-            )
-            return {"memory": memory, "reason": secret_note(text_of(asked.content, "content"))}
+            memory = await self.memory.save_fact(session, **request.arguments())
+            return {"memory": memory, "reason": secret_note(text_of(request.content, "content"))}
 
-        return models.SavedFact(**await self.memory.once(self._request("save_fact", asked, session), work))
+        return models.SavedFact(**await self.memory.once(self._request("save_fact", request, session), work))
 
-    async def save_summary(self, asked: models.Summary) -> models.SavedSummary:
+    async def save_summary(self, request: models.Summary) -> models.SavedSummary:
         """Save the agent's summary of its session."""
-        session = await self._session(asked.speaker)
+        session = await self._session(request.speaker)
 
         async def work() -> dict[str, Any]:
-            saved = await self.memory.save_summary(
-                session, topic=asked.topic, summary=asked.summary, decisions=asked.decisions, todos=asked.todos
-            )
-            return {"saved": saved}
+            return {"saved": await self.memory.save_summary(session, **request.arguments())}
 
-        return models.SavedSummary(**await self.memory.once(self._request("save_summary", asked, session), work))
+        return models.SavedSummary(**await self.memory.once(self._request("save_summary", request, session), work))
 
     async def flush(self, _: models.Flush) -> models.Done:
         """Process all waiting turns."""
@@ -209,38 +204,31 @@ class AgentCalls:
     async def _session(self, speaker: models.SpeakerFacts, *, ephemeral: bool = False) -> Session:
         return await self.memory.session_of(self._facts(speaker), ephemeral=ephemeral)
 
-    async def _sessions(self, asked: models.OfKey, *, start: bool) -> list[Session]:
+    async def _sessions(self, request: models.OfKey, *, start: bool) -> list[Session]:
         """Return the sessions that a request means: those of a key, or the speaker's. start: start the speaker's."""
-        if asked.speaker is None:
-            assert asked.key
-            return await self.memory.open_sessions(asked.key)
+        if request.speaker is None:
+            assert request.key
+            return await self.memory.open_sessions(request.key)
         if start:
-            return [await self._session(asked.speaker)]
-        facts = self._facts(asked.speaker)
-        found = await self.memory.identify(facts)
-        if isinstance(found, Refused):
-            raise RefusedError(found.reason)
-        return [each for each in await self.memory.open_sessions(facts.key) if each.scope == found.scope]
+            return [await self._session(request.speaker)]
+        facts = self._facts(request.speaker)
+        speaker = await self.memory.identify(facts)
+        if isinstance(speaker, Refused):
+            raise RefusedError(speaker.reason)
+        return [each for each in await self.memory.open_sessions(facts.key) if each.scope == speaker.scope]
 
-    def _request(self, call: str, asked: models.Written, session: Session) -> Request:
-        return Request(call=call, caller=_caller(asked.speaker), id=asked.id, scope=session.scope.key)
+    def _request(self, call: str, request: models.Written, session: Session) -> Request:
+        return Request(call=call, caller=_caller(request.speaker), id=request.id, scope=session.scope.key)
 
     def _hits(self, session: Session, hits: Found) -> models.FoundHits:
         least, zone = session.settings.auto_recall.min_score, self.memory.zone
+        same = [name for name in models.HitFound.model_fields if name not in ("at", "weak")]
         return models.FoundHits(
             hits=[
                 models.HitFound(
-                    id=hit.id,
-                    kind=hit.kind,
-                    text=hit.text,
+                    **{name: getattr(hit, name) for name in same},
                     at=datetime.fromtimestamp(hit.at, UTC).astimezone(zone),
-                    score=hit.score,
-                    related=hit.related,
                     weak=hit.score < least,
-                    type=hit.type,
-                    category=hit.category,
-                    turn=hit.turn,
-                    session=hit.session,
                 )
                 for hit in hits
             ],
@@ -267,3 +255,91 @@ async def _within(deadline: float, work: Coroutine[Any, Any, T]) -> T | None:
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         return None
     return task.result()
+
+
+# The table of the calls. Routes and /openapi.json are made from it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """POST /v1/NAME. request, response: the models of its bodies. call: what carries it out. help: what it does."""
+
+    name: str
+    request: type[models.RequestBody]
+    response: type[models.ResponseBody]
+    call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]]
+    help: str
+
+
+def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]], text: str) -> Endpoint:
+    request, response = get_type_hints(call).values()
+    return Endpoint(name=call.__name__, request=request, response=response, call=call, help=text)
+
+
+ENDPOINTS: Final = (
+    _endpoint(AgentCalls.before_reply, "What to add to the prompt of this reply."),
+    _endpoint(AgentCalls.after_reply, "Keep a turn. It is durable when answered."),
+    _endpoint(AgentCalls.command, "Answer a message if it is a command."),
+    _endpoint(AgentCalls.search, "Search the speaker's memory."),
+    _endpoint(AgentCalls.get, "A hit again, with what was said around it."),
+    _endpoint(AgentCalls.observe, "Keep a tool call, a decision or an error."),
+    _endpoint(AgentCalls.compaction, "The context is, or was, compacted."),
+    _endpoint(AgentCalls.end_session, "End a session, or all of a key."),
+    _endpoint(AgentCalls.flush, "Process all waiting turns now, and wait for it."),
+    _endpoint(AgentCalls.save_fact, "Save a fact that the agent states."),
+    _endpoint(AgentCalls.save_summary, "Save the agent's summary of its session."),
+)
+
+
+# /openapi.json: the description of the service, made from its models.
+
+_SCHEMAS: Final = "#/components/schemas/"
+_TOKEN: Final = [{"token": list[str]()}]
+_OTHERS: Final[tuple[tuple[str, str, str, list[dict[str, list[str]]]], ...]] = (
+    ("/healthz", "Whether the process runs.", "application/json", []),
+    ("/readyz", "Whether the memories are open; 503 until they are.", "application/json", []),
+    ("/metrics", "The metrics of all agents, for Prometheus.", "text/plain", _TOKEN),
+    ("/v1/changes", "The changes of the agent's memories, as server-sent events.", "text/event-stream", _TOKEN),
+)
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the description in the form of OpenAPI 3.1."""
+    wanted: list[tuple[type[models.RequestBody | models.ResponseBody], Literal["validation", "serialization"]]] = [
+        (models.Error, "serialization")
+    ]
+    for each in ENDPOINTS:
+        wanted += [(each.request, "validation"), (each.response, "serialization")]
+    refs, schemas = models_json_schema(wanted, ref_template=_SCHEMAS + "{model}")
+    paths: dict[str, Any] = {}
+    errors = {"default": _response("An error.", "application/json", refs[models.Error, "serialization"])}
+    for each in ENDPOINTS:
+        body = {"required": True, "content": {"application/json": {"schema": refs[each.request, "validation"]}}}
+        response = _response(each.help, "application/json", refs[each.response, "serialization"])
+        paths[f"/v1/{each.name}"] = {
+            "post": {
+                "operationId": each.name,
+                "summary": each.help,
+                "requestBody": body,
+                "responses": {"200": response, **errors},
+            }
+        }
+    for path, text, media, security in _OTHERS:
+        paths[path] = {
+            "get": {"summary": text, "security": security, "responses": {"200": _response(text, media, {}), **errors}}
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "gateway-memory", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": schemas["$defs"],
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": _TOKEN,
+    }
+
+
+def _response(text: str, media: str, schema: Any) -> dict[str, Any]:
+    return {"description": text, "content": {media: {"schema": schema}}}

@@ -1,4 +1,4 @@
-"""Server-sent events: `GET /v1/changes`, and what tells an open page that there is something new."""
+"""Server-sent events: the changes at `GET /v1/changes`, and the signal by which an open page renews itself."""
 
 import asyncio
 import json

@@ -1,10 +1,11 @@
-"""What the service is asked and answers, as pydantic models. /openapi.json is made from them.
+"""The requests and responses of the service, as pydantic models. /openapi.json is made from them.
 
-Unknown keys are refused, and values are not converted: a number is no text.
+The fields of a request have the names of the arguments of the call that it makes. The names of the models are those of
+the schemas in /openapi.json. Unknown keys are refused, and values are not converted: a number is no text.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -13,8 +14,6 @@ from gateway_memory.scope import is_name
 
 __all__ = [
     "AfterReply",
-    "Answered",
-    "Asked",
     "BeforeReply",
     "CommandAnswer",
     "CommandText",
@@ -32,6 +31,8 @@ __all__ = [
     "KeptTurn",
     "Observe",
     "OfKey",
+    "RequestBody",
+    "ResponseBody",
     "SavedFact",
     "SavedSummary",
     "Search",
@@ -64,17 +65,22 @@ Text = Annotated[
         }
     ),
 ]
+_ABOUT_THE_REQUEST: Final = frozenset({"id", "key", "speaker"})
 Texts = Annotated[list[str], Field(max_length=1000)]
 Day = Annotated[str, Field(max_length=40, description="A date or a time, ISO 8601.")]
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """The body of a request."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the fields that are arguments of a call: all but who speaks, and the id of the request."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in _ABOUT_THE_REQUEST}
 
-class SpeakerFacts(Asked):
+
+class SpeakerFacts(RequestBody):
     """What the host knows of a message's sender. Left out, "" or null: it does not know."""
 
     key: Key
@@ -94,7 +100,7 @@ class SpeakerFacts(Asked):
         return Facts(**{**self.model_dump(), "agent": agent})
 
 
-class Spoken(Asked):
+class Spoken(RequestBody):
     """A request about a session, of the one who is speaking."""
 
     speaker: SpeakerFacts
@@ -106,7 +112,7 @@ class Written(Spoken):
     id: Identity
 
 
-class OfKey(Asked):
+class OfKey(RequestBody):
     """A request about one speaker's session, or about all sessions of a key."""
 
     speaker: SpeakerFacts | None = None
@@ -190,7 +196,7 @@ class EndSession(OfKey):
     duration_ms: Annotated[float, Field(ge=0, le=1e13)] | None = None
 
 
-class Flush(Asked):
+class Flush(RequestBody):
     """Nothing but the wish that waiting turns are processed now."""
 
 
@@ -212,17 +218,17 @@ class Summary(Written):
     todos: Texts = []
 
 
-class Answered(BaseModel):
+class ResponseBody(BaseModel):
     """The answer to a request."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Done(Answered):
+class Done(ResponseBody):
     """Nothing to tell."""
 
 
-class ToldBefore(Answered):
+class ToldBefore(ResponseBody):
     """What to add to the prompt of this reply.
 
     opening: for the system prompt; "" if it was not asked for, or was told before and stays. opening_partial: whether a
@@ -239,21 +245,21 @@ class ToldBefore(Answered):
     recalled: list[str]
 
 
-class KeptTurn(Answered):
+class KeptTurn(ResponseBody):
     """Whether the turn was kept, and its number; 0 if it was not, or if the database has still to number it."""
 
     turn: int
     kept: bool
 
 
-class CommandAnswer(Answered):
+class CommandAnswer(ResponseBody):
     """The answer to a command, and whether it did what was asked; null if the message is no command."""
 
     answer: str | None
     done: bool
 
 
-class HitFound(Answered):
+class HitFound(ResponseBody):
     """A hit. weak: it is below `minScore`. related: it shares something with the query."""
 
     id: str
@@ -269,7 +275,7 @@ class HitFound(Answered):
     session: str
 
 
-class FoundHits(Answered):
+class FoundHits(ResponseBody):
     """Hits, best first; of `get`, oldest first.
 
     outcome: "full", "empty", "partial" (a part was late or failed) or "timeout" (the same, and there is nothing yet).
@@ -279,20 +285,20 @@ class FoundHits(Answered):
     outcome: str
 
 
-class Compacted(Answered):
+class Compacted(ResponseBody):
     """What was asked for: a prompt for the agent, or a text for the host's summary; "" for none."""
 
     prompt: str | None = None
     text: str | None = None
 
 
-class Ended(Answered):
+class Ended(ResponseBody):
     """How many sessions were ended."""
 
     ended: int
 
 
-class SavedFact(Answered):
+class SavedFact(ResponseBody):
     """The id of the memory, or of what waits for a person's approval; "" if nothing may be saved.
 
     reason: what is not saved of a text that holds a secret, in the text's language; else "".
@@ -302,13 +308,13 @@ class SavedFact(Answered):
     reason: str = ""
 
 
-class SavedSummary(Answered):
+class SavedSummary(ResponseBody):
     """Whether it was saved: not if the session has a record already, or nothing may be saved."""
 
     saved: bool
 
 
-class Problem(Answered):
+class Problem(ResponseBody):
     """code: see docs/service.md. message: what is wrong and what to do. where: the dotted path in the body, or ""."""
 
     code: str
@@ -316,7 +322,7 @@ class Problem(Answered):
     where: str
 
 
-class Error(Answered):
+class Error(ResponseBody):
     """The answer to a request that failed."""
 
     error: Problem

@@ -20,12 +20,11 @@ from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.serving.access import Access
+from gateway_memory.serving.access import Access, Keys
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.changes import ChangeFeed
-from gateway_memory.serving.place import Place
-from gateway_memory.serving.tokens import Keys
+from gateway_memory.serving.options import ServeOptions
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -44,7 +43,7 @@ _GRACE_SECONDS: Final = 2.0
 
 
 class _Connection(H11Protocol):
-    """A connection that is cut when a request takes too long to arrive, or when another one needs its place."""
+    """A connection that is cut when a request takes too long to arrive, or when there are too many."""
 
     most: int
     read_seconds: float
@@ -139,7 +138,7 @@ _HEADER_BYTES: Final = 32_768
 _CONNECT_SECONDS: Final = 1.0
 
 
-class _Held:
+class _OpenAgent:
     """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
 
     def __init__(self, service: Service, agent: str, folder: Path, config: Config) -> None:
@@ -148,7 +147,7 @@ class _Held:
         self._folder = folder
         self._config = config
         self._open = AsyncExitStack()
-        self._alone = asyncio.Lock()
+        self._closing = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         channels = [self._service.feeds[self._agent]]
@@ -162,8 +161,8 @@ class _Held:
 
     @contextlib.asynccontextmanager
     async def closed(self) -> AsyncIterator[Path]:
-        """See `Held`. Requests are told meanwhile to come again in some seconds."""
-        async with self._alone:
+        """See `OpenAgent`. Requests are refused meanwhile, to be repeated in some seconds."""
+        async with self._closing:
             del self._service.agents[self._agent]
             try:
                 await self._open.aclose()
@@ -183,28 +182,28 @@ class _Server(uvicorn.Server):
 
 async def serve(
     config: Config,
-    place: Place,
+    options: ServeOptions,
     *,
     started: Callable[[str], None],
     extensions: Sequence[Extension] = (),
 ) -> None:
-    """Serve the agents of a place until SIGTERM or SIGINT.
+    """Serve the agents that the options name until SIGTERM or SIGINT.
 
-    started: is told the address when the service listens and its memories are open.
+    started: called with the address when the service listens and its memories are open.
 
     Raises:
         ConfigError: the certificate can't be used, or the address can't be listened at.
         UsageError: the file of a token can't be trusted, or the socket is another service's.
         StoreError: a memory can't be opened.
     """
-    keys = Keys(place.workspaces)
-    access = Access(keys, hosts=place.hosts, origins=config.serve.origins)
+    keys = Keys(options.workspaces)
+    access = Access(keys, hosts=options.hosts, origins=config.serve.origins)
     limits = config.serve.limits
-    feeds = {agent: ChangeFeed(limits.listeners) for agent in place.workspaces}
+    feeds = {agent: ChangeFeed(limits.listeners) for agent in options.workspaces}
     service = Service(access=access, limits=limits, feeds=feeds)
     async with AsyncExitStack() as stack:
         routes = [route for each in extensions for route in await stack.enter_async_context(each(service))]
-        listener, address = stack.enter_context(_listening(place))
+        listener, address = stack.enter_context(_listening(options))
         server = _Server(
             uvicorn.Config(
                 make_app(service, routes),
@@ -219,8 +218,8 @@ async def serve(
                 timeout_keep_alive=limits.keep_alive_seconds,
                 timeout_graceful_shutdown=limits.grace_seconds,
                 h11_max_incomplete_event_size=_HEADER_BYTES,
-                ssl_certfile=place.certificate or None,
-                ssl_keyfile=place.key or None,
+                ssl_certfile=options.certificate or None,
+                ssl_keyfile=options.key or None,
             )
         )
         try:
@@ -244,11 +243,11 @@ async def serve(
         # The sockets close first, then the requests end, then the memories close.
         running = await stack.enter_async_context(_answering(server, listener))
         running.add_done_callback(lambda _: stopped.set())
-        for agent, folder in place.workspaces.items():
-            held = _Held(service, agent, folder, config)
-            service.held[agent] = await memories.enter_async_context(held)
+        for agent, folder in options.workspaces.items():
+            memory = _OpenAgent(service, agent, folder, config)
+            service.open[agent] = await memories.enter_async_context(memory)
         service.ready = True
-        log.info("service.started", agents=len(place.workspaces))
+        log.info("service.started", agents=len(options.workspaces))
         if not stopped.is_set():
             started(address)
         await stopped.wait()
@@ -280,24 +279,24 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
+def _listening(options: ServeOptions) -> Iterator[tuple[socket.socket, str]]:
     """Open the listening socket; yields it with its address in words."""
-    if place.socket:
-        with _unix_socket(Path(place.socket)) as listener:
-            yield listener, f"unix:{place.socket}"
+    if options.socket:
+        with _unix_socket(Path(options.socket)) as listener:
+            yield listener, f"unix:{options.socket}"
         return
-    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     # By the protocol's number asyncio knows to send small answers at once; without it, each would wait 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((place.host, place.port))
+            listener.bind((options.host, options.port))
         except OSError as error:
-            where = f"{place.host}:{place.port}"
+            where = f"{options.host}:{options.port}"
             raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
-        name = f"[{place.host}]" if ":" in place.host else place.host
-        scheme = "https" if place.certificate else "http"
+        name = f"[{options.host}]" if ":" in options.host else options.host
+        scheme = "https" if options.certificate else "http"
         yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
     finally:
         listener.close()

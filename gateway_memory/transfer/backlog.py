@@ -76,7 +76,7 @@ class Backlog:
         read, counts = 0, await self._counts(scope, since)
         for key in counts:
             async for part in self._parts(Scope.parse(key), since):
-                await self._turns.take_up(await self._told(key, part), self._runtime.timestamp())
+                await self._turns.take_up(await self._quotable(key, part), self._runtime.timestamp())
                 await self._processor.flush()
                 read += len(part)
                 progress(len(part))
@@ -125,8 +125,8 @@ class Backlog:
         excluded = set(settings.exclude_session_types) & set(session_types(episode.session_key, scope))
         return settings.enabled and not excluded
 
-    async def _told(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
+    async def _quotable(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
         """Return episodes with the text that was not forgotten since."""
-        told = await self._episodes.quotable(scope, [each.turn for each in part])
-        sides = [told.sides(each.turn, past=True) or ("", "") for each in part]
+        quotable = await self._episodes.quotable(scope, [each.turn for each in part])
+        sides = [quotable.sides(each.turn, past=True) or ("", "") for each in part]
         return [replace(each, user=user, reply=reply) for each, (user, reply) in zip(part, sides, strict=True)]

@@ -88,7 +88,7 @@ async def save_by_hand(documents: Documents, scope: Scope, name: str, *, base: s
 
 
 async def delete_by_hand(documents: Documents, scope: Scope, name: str, *, base: str) -> bool:
-    """Delete a document that still reads `base`, or is gone; return False if others have changed it.
+    """Delete a document that still reads `base`; return False if others have changed it.
 
     Raises:
         StoreError: it could not be deleted.
@@ -112,13 +112,13 @@ _VERSION: Final = 1
 
 @dataclass(slots=True, kw_only=True)
 class Committed:
-    """What became of the documents of a folder, in words. whole: all of it is in the memory now."""
+    """The result of a commit, a line for each document. whole: all of it is in the memory now."""
 
     lines: list[str] = field(default_factory=list)
     whole: bool = True
 
     def tell(self, name: str, said: str, *, done: bool = True) -> None:
-        """Add what became of a document."""
+        """Add the result for a document."""
         self.lines.append(f"{name}: {said}")
         self.whole = self.whole and done
 
@@ -179,12 +179,12 @@ class Checkout:
     async def commit(self, store: Store, done: Committed, *, delete: bool) -> None:
         """Save what differs into the memory, each document as a whole or not at all.
 
-        done: is told what became of each.
+        done: gets a line for each.
         delete: delete documents whose files are missing.
 
         Raises:
             UsageError: it is the folder of another memory, or holds links. Nothing was changed.
-            StoreError: the memory can't be read or written. What was told is done, and commit can be called again.
+            StoreError: the memory can't be read or written. What has a line is done, and commit can be called again.
         """
         if store.event_log.journal != self._journal:
             raise UsageError(f"{self._folder}: this was checked out of another memory")

@@ -23,7 +23,7 @@ from recall import RecallError, erase_scope, peek
 if TYPE_CHECKING:
     from gateway_memory.store.postgres.scopes import ScopeTables
 
-__all__ = ["Deletion", "delete", "lines_of", "linked_with", "places", "survey"]
+__all__ = ["Deletion", "delete", "lines_of", "places"]
 
 
 # The proof that a scope's memory was deleted, and how it reads.
@@ -85,15 +85,10 @@ _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
 
 
-def linked_with(workspace: Path, scope: Scope) -> list[Scope]:
+def _linked_with(workspace: Path, scope: Scope) -> list[Scope]:
     """Return the other scopes of the person to whom a scope belongs."""
     with _journal(workspace) as journal:
         return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
-
-
-def survey(workspace: Path, scope: Scope) -> dict[str, int]:
-    """Return how much data of a scope, and of those that are linked with it, is stored, by place."""
-    return _survey(workspace, [scope, *linked_with(workspace, scope)])
 
 
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
@@ -120,8 +115,8 @@ def delete(workspace: Path, scope: Scope) -> Proof:
     """
     proof = Proof()
     try:
-        with _alone(workspace), locked(workspace):
-            scopes = [scope, *linked_with(workspace, scope)]
+        with _locked_exclusively(workspace), locked(workspace):
+            scopes = [scope, *_linked_with(workspace, scope)]
             proof.before = _survey(workspace, scopes)
             with _journal(workspace) as journal:
                 needles = _needles(workspace, scopes, journal)
@@ -131,7 +126,8 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             for each in scopes:
                 _delete_files(workspace, each, proof)
                 erase_scope(workspace / INDEX_FILE, each.key)
-            for path in [*_set_aside(workspace), *_vocabularies(workspace)]:
+            vocabularies = (workspace / STATE_FOLDER).glob("encoder.tables*")  # of earlier versions
+            for path in [*_set_aside(workspace), *vocabularies]:
                 path.unlink()
             with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
                 if journal:
@@ -155,7 +151,7 @@ def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
 
 
 @contextlib.contextmanager
-def _alone(workspace: Path) -> Iterator[None]:
+def _locked_exclusively(workspace: Path) -> Iterator[None]:
     """Hold the workspace exclusively: no process has it open, and none can start."""
     with all_slots(workspace / STATE_FOLDER / "slots") as held:
         if not held:
@@ -190,11 +186,6 @@ def _files(workspace: Path, scope: Scope) -> list[Path]:
 
 def _set_aside(workspace: Path) -> list[Path]:
     return sorted(workspace.glob("journal.sqlite.damaged-*"))
-
-
-def _vocabularies(workspace: Path) -> list[Path]:
-    """Return the vocabulary files of earlier versions, whose common words would count as traces."""
-    return sorted((workspace / STATE_FOLDER).glob("encoder.tables*"))
 
 
 def _index_rows(workspace: Path, scope: Scope) -> int:
@@ -237,8 +228,8 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
     others: set[str] = set()
     for path in _regular(workspace, SESSIONS_FILE):
         for record in read_records(path)[0]:
-            told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
-            (texts if path in theirs else others).update(told)
+            own = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
+            (texts if path in theirs else others).update(own)
     texts -= others
     if journal and scopes[0].kind.may_be_joined:  # it was said in conversations, which stay with those who said it
         texts -= journal.said_elsewhere([scope.key for scope in scopes], texts)
@@ -287,13 +278,13 @@ class Deletion:
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
         if not self.is_shared:
-            return linked_with(self.workspace, scope)
+            return _linked_with(self.workspace, scope)
         return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
         if not self.is_shared:
-            return survey(self.workspace, scope)
+            return _survey(self.workspace, self._all(scope))
         return self._tables().count(self._all(scope))
 
     def delete(self, scope: Scope) -> Proof:

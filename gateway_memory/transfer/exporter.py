@@ -62,11 +62,11 @@ class Exporter:
                     yield {"kind": "note", "scope": scope.key, "file": name, "text": prose}
             for summary in await self._storage.records.read(scope):
                 yield {**summary, "kind": "summary", "scope": scope.key}
-            asked = await self._storage.reviews.waiting(scope.key, limit=_ALL)
-            for review in [*asked, *await self._storage.reviews.declined(scope.key)]:
-                yield {**_told(review), "scope": scope.key}
-            async for said in self._episodes(scope.key):
-                yield said
+            pending = await self._storage.reviews.waiting(scope.key, limit=_ALL)
+            for review in [*pending, *await self._storage.reviews.declined(scope.key)]:
+                yield {**_exported(review), "scope": scope.key}
+            async for episode in self._episodes(scope.key):
+                yield episode
 
     async def _annotations(self, scope: Scope) -> dict[str, tuple[str, ...]]:
         """Return the annotations of the memories that have any, as the documents hold them."""
@@ -81,9 +81,9 @@ class Exporter:
         after = 0
         while episodes := await self._storage.episodes.all_of(scope, after, _EPISODES_AT_ONCE):
             after = episodes[-1].turn
-            told = await self._storage.episodes.quotable(scope, [episode.turn for episode in episodes])
+            quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in episodes])
             for episode in episodes:
-                sides = told.sides(episode.turn, past=True)
+                sides = quotable.sides(episode.turn, past=True)
                 if sides:
                     at = datetime.fromtimestamp(episode.at, UTC).isoformat()
                     row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}
@@ -131,7 +131,7 @@ class Exporter:
                     yield f"{scope.folder}/{SESSIONS_FILE}".lstrip("/"), lines, 0
 
 
-def _told(review: Review) -> dict[str, Any]:
+def _exported(review: Review) -> dict[str, Any]:
     since = datetime.fromtimestamp(review.at, UTC).isoformat()
     about = {"reason": review.reason, "state": review.state, "since": since, "against": review.against}
     return {**review.memory.exported(), **about, "kind": "review", "quote": review.memory.quote}

@@ -1,7 +1,7 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -30,7 +30,7 @@ from gateway_memory.transfer.items import (
     SummaryItem,
 )
 
-__all__ = ["ImportReport", "Importer", "SchemaState"]
+__all__ = ["ImportReport", "Importer", "KnownMemories"]
 
 
 # The result of an import.
@@ -52,7 +52,7 @@ class ImportReport:
 # What exists in a scope while an import adds to it.
 
 
-class SchemaState:
+class KnownMemories:
     """The ids and texts that exist or were just imported. Two lines of one export may have equal texts.
 
     Texts are the same as merging has it: case, punctuation and width make no difference.
@@ -88,7 +88,7 @@ class SchemaState:
 def past_of(
     items: Sequence[MemoryItem], ids: Sequence[str], known: Mapping[str, str], file_of: Callable[[float], str]
 ) -> tuple[Retired, ...]:
-    """Return what no longer held at the source, for the history. known: what is known here stays as it is.
+    """Return what was superseded at the source, for the history. known: ids that are known here, which stay.
 
     file_of: the day's log of a time, in epoch seconds.
     """
@@ -121,9 +121,9 @@ _ALL: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """What a scope has: the lines that stand, the ids that are gone from it, and the words that were forgotten."""
+    """A scope: its lines, the ids that were removed from it, and the words that were forgotten."""
 
-    standing: SchemaState
+    known: KnownMemories
     gone: set[str]
     hidden: Withheld
 
@@ -137,7 +137,7 @@ class Importer:
         self._merger = merger
         self._executor = executor
 
-    async def run(  # noqa: C901 - one case a kind
+    async def run(
         self,
         items: Iterable[Item],
         *,
@@ -157,8 +157,9 @@ class Importer:
         """
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
-        standing: dict[Scope, SchemaState] = {}
-        others: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
+        known: defaultdict[Scope, KnownMemories] = defaultdict(KnownMemories)
+        handlers: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
+            MemoryItem: lambda whose, *rest, **named: self._memories(whose, known[whose], *rest, **named),
             ReviewItem: self._reviews,
             EpisodeItem: self._episodes,
             SummaryItem: self._summaries,
@@ -167,11 +168,7 @@ class Importer:
 
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose), [])
-            if kind is MemoryItem:
-                known = standing.get(whose) or standing.setdefault(whose, SchemaState())
-                await self._memories(whose, part, known, report, dry_run=dry_run)
-            else:
-                await others[kind](whose, part, report, dry_run=dry_run)
+            await handlers[kind](whose, part, report, dry_run=dry_run)
             progress(len(part))
 
         reading = iter(items)
@@ -245,18 +242,17 @@ class Importer:
     async def _memories(
         self,
         scope: Scope,
+        known: KnownMemories,
         items: Sequence[MemoryItem],
-        standing: SchemaState,
         report: ImportReport,
         *,
         dry_run: bool,
     ) -> None:
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
-            if standing.is_empty:
+        async with self._executor.writing(scope):
+            if known.is_empty:
                 for row in await self._storage.recaller.newest(scope.key, _ALL):
-                    standing.add(row.entry.id, row.entry.text)
-                standing.before()
+                    known.add(row.entry.id, row.entry.text)
+                known.before()
             ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
             states = await self._states(scope, ids)
             # What was removed or has expired here is not imported again.
@@ -267,16 +263,16 @@ class Importer:
             held = [number for number, item in enumerate(items) if not item.superseded]
             items, ids = [items[number] for number in held], [ids[number] for number in held]
             report.counts.update({"memories.history": len(past)} if past else {})
-            found = await compute(self._decide, items, _Here(standing, gone, hidden), ids, room, report)
+            found = await compute(self._decide, items, _Here(known, gone, hidden), ids, room, report)
             added = [memory for memory, waits in found if not waits]
             now = self._runtime.timestamp()
             reviews = [
                 Review(scope=scope.key, memory=memory, reason="imported", at=now) for memory, waits in found if waits
             ]
-            known = await self._storage.reviews.states(scope.key, [review.memory.id for review in reviews])
-            reviews = [review for review in reviews if review.memory.id not in known]
+            settled = await self._storage.reviews.states(scope.key, [review.memory.id for review in reviews])
+            reviews = [review for review in reviews if review.memory.id not in settled]
             report.counts["memories.waiting"] += len(reviews)
-            report.counts["memories.known"] += len(known)
+            report.counts["memories.known"] += len(settled)
             if (added or reviews or past) and not dry_run:
                 await self._executor.execute(replace(self._plan(scope, added, reviews), retired=past))
 
@@ -336,7 +332,7 @@ class Importer:
             record, text = item.record, one_line(item.record.text)
             is_forgotten = identity in here.gone or here.hidden.says(text, since=record.at)
             reason = "empty" if not text else "forgotten" if is_forgotten else ""
-            if reason or not here.standing.takes(identity, text, own_id=bool(record.id)):
+            if reason or not here.known.takes(identity, text, own_id=bool(record.id)):
                 report.counts[f"memories.{reason or 'known'}"] += 1
                 continue
             at = min(max(0.0, record.at or now), now)

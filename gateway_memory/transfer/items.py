@@ -1,44 +1,62 @@
-"""The items of an import, independent of their layout, and the JSON that they are read from, line by line."""
+"""The items of an import, the JSON that they are read from, and the conversations that become episodes."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
+from extractor import clean
+from gateway_memory.edge.content import well_formed
 from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord, Review
 from gateway_memory.store.summaries import SessionRecord
 
 __all__ = [
     "LONGEST_LINE",
+    "Conversation",
     "EpisodeItem",
     "Ignored",
     "Item",
     "MemoryItem",
+    "Message",
     "NoteItem",
     "Problem",
     "ReviewItem",
     "SummaryItem",
+    "episodes_of",
     "first_object",
     "numbered_lines",
     "objects_of_array",
     "objects_of_lines",
+    "path_to",
+    "text_of_parts",
+    "time_of",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
-    """A memory to import. scope: "" for the scope of the import. curated: it was in MEMORY.md.
+class _Sourced:
+    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import."""
+
+    place: str
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem(_Sourced):
+    """A memory to import. curated: it was in MEMORY.md.
 
     record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
     foreign: another program has found it, so a person should look at it.
     superseded: it no longer holds at the source, and belongs into the history. by: the text that took its place, or "".
     """
 
-    place: str
     record: MemoryRecord
-    scope: str = ""
     curated: bool = False
     foreign: bool = False
     superseded: bool = False
@@ -46,40 +64,32 @@ class MemoryItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewItem:
+class ReviewItem(_Sourced):
     """A candidate that waits for a person, or that was refused for good. Its scope is that of the item."""
 
-    place: str
     review: Review
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryItem:
+class SummaryItem(_Sourced):
     """The record of a session."""
 
-    place: str
     record: SessionRecord
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteItem:
+class NoteItem(_Sourced):
     """Prose: a file below memory/ that is searched and never written to."""
 
-    place: str
     file: str
     text: str
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeItem:
+class EpisodeItem(_Sourced):
     """What was said in one turn. The episode's turn is 0, and its scope is that of the item."""
 
-    place: str
     episode: Episode
-    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,3 +187,128 @@ def objects_of_array(stream: IO[str], place: str) -> Iterator[tuple[int, dict[st
             break
     if waiting or not started:
         yield Problem(place=f"{place}: conversation {number + 1}", reason="no JSON, or cut off")
+
+
+# A conversation of another program, and the episodes that it becomes.
+
+Kind = Literal["direct", "group", "machine"]
+
+_LONGEST_NAME: Final = 200
+_MILLISECONDS: Final = 1e11
+"""Epoch seconds stay below this for three thousand years; milliseconds are above it since 1973."""
+_ADDED: Final = re.compile(
+    r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat))>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+"""The markup that agents add to a user's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message of one side. at: epoch seconds; 0 if the source gives no time."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation in the order in which it was held.
+
+    source: the program. id: the program's own id of it. kind: machine if no person takes part, as in a scheduled run.
+    at: the time of messages that have none, in epoch seconds.
+    """
+
+    source: str
+    id: str
+    place: str
+    messages: Iterable[Message] = field(default=())
+    kind: Kind = "direct"
+    at: float = 0.0
+
+
+def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
+    """Yield the turns of a conversation: each message of the user with the replies to it, cleaned as a turn is.
+
+    The time, the conversation and the words identify a turn, so that a newer copy of it adds only what is new.
+
+    groups: whether the scope of a group is known. Otherwise groups are left out, and counted.
+    """
+    if conversation.kind == "machine" or (conversation.kind == "group" and not groups):
+        yield Ignored(place=conversation.place, kind=conversation.kind)
+        return
+    user: Message | None = None
+    replies: list[Message] = []
+    for message in conversation.messages:
+        if message.role == "assistant":
+            replies.append(message)
+            continue
+        yield from _turn(conversation, user, replies)
+        user, replies = message, []
+    yield from _turn(conversation, user, replies)
+
+
+def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[Item]:
+    said = _cleaned(user.text) if user else ""
+    reply = _cleaned("\n\n".join(each.text for each in replies if each.text.strip()))
+    if not (said.strip() or reply.strip()):
+        return
+    at = next((each.at for each in ([user] if user else replies) if each.at), conversation.at)
+    if not at:  # without it, a turn would be another one each time
+        yield Problem(place=conversation.place, reason="a message has no time, and neither has the conversation")
+        return
+    name = one_line(clean(conversation.id).text)[:_LONGEST_NAME]
+    episode = Episode(
+        turn=0,
+        scope="",
+        session_key=f"{conversation.source}:{name}",
+        session_id=name,
+        user=said,
+        reply=reply,
+        at=at,
+        unread="rules",
+    )
+    yield EpisodeItem(place=conversation.place, episode=episode)
+
+
+def _cleaned(text: str) -> str:
+    return clean(_ADDED.sub("", well_formed(text))).text.strip()
+
+
+def text_of_parts(content: Any) -> str:
+    """Return the text of a message: a string, or the text parts of a list. The output of tools is left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part if isinstance(part, str) else _text_part(part) for part in parts)
+    return "\n".join(text for text in texts if text)
+
+
+def _text_part(part: Any) -> str:
+    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text"):
+        return ""
+    text = part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def time_of(value: Any, zone: tzinfo | None) -> float:
+    """Return epoch seconds of a time, which is a number or ISO 8601 (by default in `zone`); 0 if it is neither."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0:
+        return float(value / 1000 if value > _MILLISECONDS else value)
+    if not isinstance(value, str) or not value:
+        return 0.0
+    try:
+        at = datetime.fromisoformat(value)
+        return (at if at.tzinfo or zone is None else at.replace(tzinfo=zone)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def path_to(last: str | None, parents: dict[str, str | None]) -> list[str]:
+    """Return the ids from the root of a tree to an entry. Other branches are answers and edits that were discarded."""
+    path: dict[str, None] = {}
+    while last is not None and last in parents and last not in path:
+        path[last] = None
+        last = parents[last]
+    return [*reversed(path)]

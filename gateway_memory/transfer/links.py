@@ -1,4 +1,4 @@
-"""One person over channels: codes that join two identities, what one scope brings into the other, and the end of it."""
+"""One person over channels: codes that link two identities, and moving their memories together and apart."""
 
 import asyncio
 import hashlib
@@ -26,7 +26,7 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
 from recall import Stored
 
-__all__ = ["Joined", "Joining", "LinkBook", "SessionEnds", "digest_of", "new_code"]
+__all__ = ["ContentLinker", "Joined", "LinkBook", "SessionEnds", "digest_of", "new_code"]
 
 log = get_logger(__name__)
 
@@ -62,7 +62,7 @@ _ALL: Final = 1 << 40
 _GONE: Final = ("forgotten", "undone", "deleted")
 
 
-class Joining:
+class ContentLinker:
     """Moves the content of scopes whose link the journal holds already."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Joining:
         self._executor = executor
         self._changes = changes
 
-    async def bring(self, source: Scope, target: Scope) -> None:
+    async def link(self, source: Scope, target: Scope) -> None:
         """Bring everything from a linked scope into its target, as if it had been said there.
 
         What was forgotten in one of them, after it was said in the other, is forgotten in both.
@@ -90,7 +90,7 @@ class Joining:
         await links.add_items(source.key, "record", {record.session_id: "" for record in records})
         await self._move_records(source, target, {record.session_id for record in records})
 
-    async def bring_back(self, source: Scope, target: Scope, *, since: float) -> None:
+    async def unlink(self, source: Scope, target: Scope, *, since: float) -> None:
         """Return to a linked scope, `target`, what it has brought, without what was forgotten since; end its link.
 
         source: the scope that has it now. since: when the scopes were linked, in epoch seconds.
@@ -173,7 +173,7 @@ class Joining:
     async def _is_gone(
         self, source: Scope, record: MemoryRecord, *, shared: bool, forgotten: Mapping[str, float]
     ) -> bool:
-        """Return whether a memory that is not there under its id was forgotten, or left with whom it belongs to."""
+        """Return whether a memory that is not found by its id was forgotten, or went back with an unlinked scope."""
         if record.at <= forgotten.get(same_text(record.text), -1.0):
             return True
         if shared:
@@ -278,11 +278,11 @@ class LinkBook:
     The owner is never linked: who the owner is stands in the config alone.
     """
 
-    def __init__(self, runtime: Runtime, links: Links, journal: str, joining: Joining, ends: SessionEnds) -> None:
+    def __init__(self, runtime: Runtime, links: Links, journal: str, linker: ContentLinker, ends: SessionEnds) -> None:
         self._runtime = runtime
         self._links = links
         self._journal = journal
-        self._joining = joining
+        self._linker = linker
         self._ends = ends
         self._working = asyncio.Lock()
         self._lately: dict[str, Link] = {}
@@ -321,7 +321,7 @@ class LinkBook:
         await self._links.offer(session.who.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
         return code
 
-    async def join(self, session: Session, code: str) -> tuple[Joined, str]:
+    async def link_by_code(self, session: Session, code: str) -> tuple[Joined, str]:
         """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
         links, now, asker = self._links, self._runtime.timestamp(), session.who.origin.key
         async with self._working:
@@ -331,14 +331,14 @@ class LinkBook:
             if offering is None:
                 await links.wrong(asker, now)
                 return "unknown", ""
-            return await self._join(asker, offering, now)
+            return await self._link(asker, offering, now)
 
-    async def unite(self, scope: str, other: str) -> tuple[Joined, str]:
+    async def link(self, scope: str, other: str) -> tuple[Joined, str]:
         """Link two people's scopes at the word of who runs the gateway; return the result, and the other one's name."""
         async with self._working:
-            return await self._join(scope, other, self._runtime.timestamp())
+            return await self._link(scope, other, self._runtime.timestamp())
 
-    async def _join(self, scope: str, other: str, now: float) -> tuple[Joined, str]:
+    async def _link(self, scope: str, other: str, now: float) -> tuple[Joined, str]:
         if scope == other:
             return "own", _name(other)
         known = {**await self._links.of(scope), **await self._links.of(other)}
@@ -351,7 +351,7 @@ class LinkBook:
         log.info("links.joined")
         return "joined", _name(other)
 
-    async def part(self, identity: str) -> str | None:
+    async def unlink(self, identity: str) -> str | None:
         """End the link of an identity's scope, else the newest one into it; return the name that is apart again.
 
         None if there is no link.
@@ -366,7 +366,7 @@ class LinkBook:
             await self._complete(root)
             # A session may be shared by both: nobody knows who speaks in it in another process.
             await self._ends.end({root, *below(known, root)}, "unlinked")
-            await self._joining.bring_back(Scope.parse(root), Scope.parse(leaving), since=known[leaving].at)
+            await self._linker.unlink(Scope.parse(root), Scope.parse(leaving), since=known[leaving].at)
         log.info("links.parted")
         return _name(root if leaving == identity else leaving)
 
@@ -374,7 +374,7 @@ class LinkBook:
         """Bring what linked scopes still have, the farthest first."""
         known = await self._links.of(root)
         for name in below(known, root):
-            await self._joining.bring(Scope.parse(name), Scope.parse(known[name].target))
+            await self._linker.link(Scope.parse(name), Scope.parse(known[name].target))
 
 
 def _leaving(links: Mapping[str, Link], identity: str) -> str | None:

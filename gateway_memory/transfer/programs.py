@@ -4,29 +4,30 @@ import json
 import re
 import sqlite3
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import tzinfo
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from gateway_memory.transfer.conversation import Conversation, Kind, Message, path_to, text_of_parts, time_of
-from gateway_memory.transfer.items import Problem, first_object, objects_of_array, objects_of_lines
+from gateway_memory.errors import UsageError
+from gateway_memory.transfer.items import (
+    Conversation,
+    Item,
+    Kind,
+    Message,
+    Problem,
+    episodes_of,
+    first_object,
+    objects_of_array,
+    objects_of_lines,
+    path_to,
+    text_of_parts,
+    time_of,
+)
 
-__all__ = [
-    "chatgpt",
-    "claude",
-    "claude_code",
-    "conversation_files",
-    "has_table",
-    "hermes",
-    "is_claude_code",
-    "is_nanobot",
-    "nanobot",
-    "openclaw",
-    "spoken",
-]
+__all__ = ["HISTORIES", "detected", "read_history"]
 
 
 # The transcripts of agents that keep one file a session: Claude Code and nanobot.
@@ -44,14 +45,11 @@ _MACHINE_CHANNELS: Final = ("cron", "heartbeat", "system", "subagent")
 def claude_code(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
     """Yield the sessions of a project's folder, of all projects (~/.claude or its projects/), or of one file."""
     for file in _files(path, "*.jsonl", "*/*.jsonl", "projects/*/*.jsonl"):
-        problems: list[Problem] = []
+        entries = yield from _entries(file)
         by_session: dict[str, list[Message]] = {}
-        for entry in objects_of_lines(file):
-            if isinstance(entry, Problem):
-                problems.append(entry)
-            elif message := _entry(entry, zone):
+        for entry in entries:
+            if message := _entry(entry, zone):
                 by_session.setdefault(_text(entry.get("sessionId")) or file.stem, []).append(message)
-        yield from problems
         for session, messages in by_session.items():
             yield Conversation(
                 source="claude-code", id=session, place=str(file), messages=messages, at=file.stat().st_mtime
@@ -87,10 +85,8 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]
     for file in _files(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
         head: dict[str, Any] = {}
         messages: list[Message] = []
-        for entry in objects_of_lines(file):
-            if isinstance(entry, Problem):
-                yield entry
-            elif entry.get("_type") == "metadata":
+        for entry in (yield from _entries(file)):
+            if entry.get("_type") == "metadata":
                 head = entry
             elif "_type" not in entry and not (entry.get("_command") or entry.get("injected_event")):
                 message = spoken(_public(entry), entry.get("timestamp"), zone)
@@ -137,6 +133,17 @@ def _files(path: Path, *patterns: str) -> list[Path]:
         return [path]
     found = (file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())
     return [*dict.fromkeys(found)]
+
+
+def _entries(path: Path) -> Generator[Problem, None, list[dict[str, Any]]]:
+    """Yield a problem for each line of a transcript that is no object; return the objects."""
+    entries = []
+    for entry in objects_of_lines(path):
+        if isinstance(entry, Problem):
+            yield entry
+        else:
+            entries.append(entry)
+    return entries
 
 
 def _text(value: Any) -> str:
@@ -197,22 +204,36 @@ def openclaw(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem
                 yield from _transcript(file, keys, zone)
 
 
-def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def _in_database(
+    path: Path, read: Callable[[sqlite3.Connection], Iterator[Conversation]]
+) -> Iterator[Conversation | Problem]:
+    """Yield what is read from a database, and a problem where it can't be read."""
     try:
         with closing(_opened(path)) as database:
-            table = next((name for name in ("session_windows", "sessions") if _columns(database, name)), "")
-            known = _columns(database, table) if table else set()
-            wanted = ", ".join(name if name in known else "''" for name in ("session_id", "session_key", "chat_type"))
-            sessions = {row[0]: (str(row[1] or ""), str(row[2] or "")) for row in database.execute(
-                f"SELECT {wanted} FROM {table}")} if "session_id" in known else {}  # fmt: skip
-            ids = [str(row[0]) for row in database.execute("SELECT DISTINCT session_id FROM transcript_events")]
-            for session in ids:
-                query = "SELECT event_json, created_at FROM transcript_events WHERE session_id = ? ORDER BY seq"
-                events = [_event(*row) for row in database.execute(query, (session,))]
-                key, chat = sessions.get(session, ("", ""))
-                yield _session(session, key, chat, f"{path}: session {session}", events, zone)
+            yield from read(database)
     except sqlite3.Error as error:
         yield Problem(place=str(path), reason=f"no database that can be read: {error}")
+
+
+def _wanted(columns: Collection[str], names: Iterable[str], missing: str) -> str:
+    """Return columns as a query names them. missing: what stands for one that this version lacks."""
+    return ", ".join(name if name in columns else missing for name in names)
+
+
+def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    def read(database: sqlite3.Connection) -> Iterator[Conversation]:
+        table = next((name for name in ("session_windows", "sessions") if _columns(database, name)), "")
+        known = _columns(database, table) if table else set()
+        wanted = _wanted(known, ("session_id", "session_key", "chat_type"), "''")
+        rows = database.execute(f"SELECT {wanted} FROM {table}") if "session_id" in known else ()
+        sessions = {row[0]: (str(row[1] or ""), str(row[2] or "")) for row in rows}
+        for session in [str(row[0]) for row in database.execute("SELECT DISTINCT session_id FROM transcript_events")]:
+            query = "SELECT event_json, created_at FROM transcript_events WHERE session_id = ? ORDER BY seq"
+            events = [_event(*row) for row in database.execute(query, (session,))]
+            key, chat = sessions.get(session, ("", ""))
+            yield _session(session, key, chat, f"{path}: session {session}", events, zone)
+
+    return _in_database(path, read)
 
 
 def _event(text: Any, at: Any) -> dict[str, Any]:
@@ -239,12 +260,7 @@ def _keys(path: Path) -> dict[str, tuple[str, str]]:
 def _transcript(
     path: Path, keys: Mapping[str, tuple[str, str]], zone: tzinfo | None
 ) -> Iterator[Conversation | Problem]:
-    events: list[dict[str, Any]] = []
-    for found in objects_of_lines(path):
-        if isinstance(found, Problem):
-            yield found
-        else:
-            events.append(found)
+    events = yield from _entries(path)
     header = next((event for event in events if event.get("type") == "session"), {})
     session = str(header.get("id") or path.name.partition(".jsonl")[0])
     key, chat = keys.get(session, ("", ""))
@@ -272,8 +288,8 @@ def _session(
 
 
 def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[Message]:
-    """Return what was said. The messages by which OpenClaw wakes its model are left out, with the replies to them."""
-    said: list[Message] = []
+    """Return the messages, without those by which OpenClaw wakes its model and the replies to them."""
+    messages: list[Message] = []
     woken = False
     for event in events:
         body = event.get("message") if event.get("type", "message") == "message" else None
@@ -287,8 +303,8 @@ def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list
             woken = text.lstrip().startswith(_BEATS)
         text = _MARKED.sub("", text).strip()
         if text and not woken and text not in _SILENT:
-            said.append(Message(role=message.role, text=text, at=message.at))
-    return said
+            messages.append(Message(role=message.role, text=text, at=message.at))
+    return messages
 
 
 # Hermes
@@ -311,34 +327,28 @@ def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
 
 
 def _state(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
-    try:
-        with closing(_opened(path)) as database:
-            columns, told = _columns(database, "sessions"), _columns(database, "messages")
-            wanted = ", ".join(
-                name if name in columns else "NULL"
-                for name in ("id", "source", "chat_type", "session_key", "started_at")
+    def read(database: sqlite3.Connection) -> Iterator[Conversation]:
+        columns = _columns(database, "messages")
+        shown = [f"coalesce({name}, 0) = 0" for name in ("_compressed_summary", "observed") if name in columns]
+        shown += ["(active = 1 OR compacted = 1)"] if {"active", "compacted"} <= columns else []
+        shown += ["coalesce(display_kind, '') <> 'hidden'"] if "display_kind" in columns else []
+        where = " AND ".join(["session_id = ?", *shown])
+        query = f"SELECT role, content, timestamp FROM messages WHERE {where} ORDER BY timestamp, id"
+        names = ("id", "source", "chat_type", "session_key", "started_at")
+        wanted = _wanted(_columns(database, "sessions"), names, "NULL")
+        for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
+            rows = database.execute(query, (session,)).fetchall()
+            messages = (spoken({"role": role, "content": _decoded(content)}, at, zone) for role, content, at in rows)
+            yield Conversation(
+                source="hermes",
+                id=str(session),
+                place=f"{path}: session {session}",
+                messages=list(filter(None, messages)),
+                kind=_hermes_kind(str(source or ""), str(chat or ""), str(key or "")),
+                at=time_of(started, zone),
             )
-            shown = [f"coalesce({name}, 0) = 0" for name in ("_compressed_summary", "observed") if name in told]
-            shown += ["(active = 1 OR compacted = 1)"] if {"active", "compacted"} <= told else []
-            shown += ["coalesce(display_kind, '') <> 'hidden'"] if "display_kind" in told else []
-            where = " AND ".join(["session_id = ?", *shown])
-            for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
-                query = f"SELECT role, content, timestamp FROM messages WHERE {where} ORDER BY timestamp, id"
-                rows = database.execute(query, (session,)).fetchall()
-                yield Conversation(
-                    source="hermes",
-                    id=str(session),
-                    place=f"{path}: session {session}",
-                    messages=[
-                        message
-                        for role, content, at in rows
-                        if (message := spoken({"role": role, "content": _decoded(content)}, at, zone))
-                    ],
-                    kind=_hermes_kind(str(source or ""), str(chat or ""), str(key or "")),
-                    at=time_of(started, zone),
-                )
-    except sqlite3.Error as error:
-        yield Problem(place=str(path), reason=f"no database that can be read: {error}")
+
+    return _in_database(path, read)
 
 
 def _hermes_kind(source: str, chat: str, key: str) -> Kind:
@@ -357,28 +367,23 @@ def _decoded(content: Any) -> Any:
 
 
 def _older(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
-    rows: list[Any] = []
-    started: Any = None
     if path.suffix == ".json":
         try:
-            found = json.loads(path.read_bytes())
+            document = _object(json.loads(path.read_bytes()))
         except (ValueError, RecursionError):
             yield Problem(place=str(path), reason="no JSON")
             return
-        rows = found.get("messages", []) if isinstance(found, dict) else []
-        started = found.get("session_start") if isinstance(found, dict) else None
+        rows = document.get("messages", [])
     else:
-        for each in objects_of_lines(path):
-            if isinstance(each, Problem):
-                yield each
-            else:
-                rows.append(each)
-    messages = [
-        message for row in rows if isinstance(row, dict) and (message := spoken(row, row.get("timestamp"), zone))
-    ]
-    session = path.stem.removeprefix("session_")
-    at = time_of(started, zone) or path.stat().st_mtime
-    yield Conversation(source="hermes", id=session, place=str(path), messages=messages, at=at)
+        document, rows = {}, (yield from _entries(path))
+    messages = (spoken(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
+    yield Conversation(
+        source="hermes",
+        id=path.stem.removeprefix("session_"),
+        place=str(path),
+        messages=list(filter(None, messages)),
+        at=time_of(document.get("session_start"), zone) or path.stat().st_mtime,
+    )
 
 
 # The exports of ChatGPT and of Claude: conversations.json, alone, in a folder or in the archive that was sent.
@@ -406,26 +411,15 @@ def conversation_files(path: Path) -> Iterator[tuple[str, Callable[[], TextIOWra
 
 def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
     """Yield the conversations of ChatGPT's export. Of a tree of edits, the path that was shown last counts."""
-    for found in _conversations(path):
-        if isinstance(found, Problem):
-            yield found
-            continue
-        place, raw = found
-        mapping = raw.get("mapping")
-        if not isinstance(mapping, dict):
-            yield Problem(place=place, reason="mapping: expected an object")
-            continue
+
+    def messages_of(raw: dict[str, Any], mapping: dict[str, Any]) -> Iterator[Message | None]:
         nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
         parents = {name: _text(node.get("parent")) or None for name, node in nodes.items()}
         last = _text(raw.get("current_node")) or next(reversed(nodes), None)
-        shown = [message for name in path_to(last, parents) if (message := _shown(nodes[name].get("message"), zone))]
-        yield Conversation(
-            source="chatgpt",
-            id=_text(raw.get("conversation_id")) or _text(raw.get("id")) or _text(raw.get("title")),
-            place=place,
-            messages=shown,
-            at=time_of(raw.get("create_time"), zone),
-        )
+        return (_shown(nodes[name].get("message"), zone) for name in path_to(last, parents))
+
+    names = ("conversation_id", "id", "title")
+    return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, "create_time", zone)
 
 
 def _shown(raw: Any, zone: tzinfo | None) -> Message | None:
@@ -444,38 +438,133 @@ def _shown(raw: Any, zone: tzinfo | None) -> Message | None:
 
 def claude(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
     """Yield the conversations of Claude's export."""
-    for found in _conversations(path):
-        if isinstance(found, Problem):
-            yield found
-            continue
-        place, raw = found
-        messages = raw.get("chat_messages")
-        if not isinstance(messages, list):
-            yield Problem(place=place, reason="chat_messages: expected a list")
-            continue
-        yield Conversation(
-            source="claude",
-            id=_text(raw.get("uuid")) or _text(raw.get("name")),
-            place=place,
-            messages=[
-                Message(
-                    role="user" if message.get("sender") == "human" else "assistant",
-                    text=text_of_parts(message.get("content")) or _text(message.get("text")),
-                    at=time_of(message.get("created_at"), zone),
-                )
-                for message in messages
-                if isinstance(message, dict) and message.get("sender") in ("human", "assistant")
-            ],
-            at=time_of(raw.get("created_at"), zone),
-        )
+
+    def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[Message]:
+        for row in rows:
+            if isinstance(row, dict) and row.get("sender") in ("human", "assistant"):
+                text = text_of_parts(row.get("content")) or _text(row.get("text"))
+                role: Literal["user", "assistant"] = "user" if row["sender"] == "human" else "assistant"
+                yield Message(role=role, text=text, at=time_of(row.get("created_at"), zone))
+
+    names = ("uuid", "name")
+    return _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, "created_at", zone)
 
 
-def _conversations(path: Path) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
+def _exported(
+    path: Path,
+    source: str,
+    content: tuple[str, type, str],
+    messages_of: Callable[[dict[str, Any], Any], Iterator[Message | None]],
+    names: Sequence[str],
+    time_key: str,
+    zone: tzinfo | None,
+) -> Iterator[Conversation | Problem]:
+    """Yield the conversations of an export.
+
+    content: the key of a conversation's messages, its type, and what that is called. names: the keys of its id.
+    """
+    key, kind, expected = content
     for name, opened in conversation_files(path):
         with opened() as stream:
             for found in objects_of_array(stream, name):
-                yield found if isinstance(found, Problem) else (f"{name}: conversation {found[0]}", found[1])
+                if isinstance(found, Problem):
+                    yield found
+                    continue
+                number, raw = found
+                place = f"{name}: conversation {number}"
+                if not isinstance(raw.get(key), kind):
+                    yield Problem(place=place, reason=f"{key}: expected {expected}")
+                    continue
+                yield Conversation(
+                    source=source,
+                    id=next(filter(None, (_text(raw.get(each)) for each in names)), ""),
+                    place=place,
+                    messages=list(filter(None, messages_of(raw, raw[key]))),
+                    at=time_of(raw.get(time_key), zone),
+                )
 
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+# The programs by name, and which one's format a path has.
+
+_Reader = Callable[[Path, tzinfo | None], Iterator[Conversation | Problem]]
+
+HISTORIES: Final[Mapping[str, _Reader]] = {
+    "openclaw": openclaw,
+    "nanobot": nanobot,
+    "hermes": hermes,
+    "claude-code": claude_code,
+    "chatgpt": chatgpt,
+    "claude": claude,
+}
+
+
+def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[Item]:
+    """Yield what was said in a program's conversations, as episodes.
+
+    zone: of times that name none; None is the host's. groups: whether conversations of groups are wanted.
+
+    Raises:
+        UsageError: the path contains no conversation of that program.
+        OSError: a file can't be read.
+    """
+    found = False
+    for each in HISTORIES[name](path, zone):
+        found = True
+        if isinstance(each, Problem):
+            yield each
+        else:
+            yield from episodes_of(each, groups=groups)
+    if not found:
+        raise UsageError(f"{path}: there are no conversations of {name} here")
+
+
+def detected(path: Path) -> str:
+    """Return the name of the format that a path has, or ""."""
+    if path.is_dir():
+        return _of_folder(path)
+    if not path.is_file():
+        return ""
+    if has_table(path, "transcript_events"):
+        return "openclaw"
+    if has_table(path, "messages"):
+        return "hermes"
+    if path.suffix == ".jsonl":
+        return _of_lines(path)
+    return _of_export(path)
+
+
+def _of_folder(path: Path) -> str:
+    if any(path.glob("agents/*/agent/openclaw-agent.sqlite")) or any(path.glob("agents/*/sessions/*.jsonl")):
+        return "openclaw"
+    if (path / "state.db").is_file():
+        return "hermes"
+    if any(path.glob("conversations*.json")):
+        return _of_export(path)
+    for pattern in ("projects/*/*.jsonl", "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl", "*/*.jsonl"):
+        if file := next(iter(sorted(path.glob(pattern))), None):
+            return _of_lines(file)
+    return ""
+
+
+def _of_lines(path: Path) -> str:
+    if is_nanobot(path):
+        return "nanobot"
+    first = first_object(path)
+    if first.get("type") == "session":
+        return "openclaw"
+    if is_claude_code(path):
+        return "claude-code"
+    return "hermes" if "role" in first else ""
+
+
+def _of_export(path: Path) -> str:
+    for name, opened in conversation_files(path):
+        with opened() as stream:
+            for found in objects_of_array(stream, name):
+                keys = {} if isinstance(found, Problem) else found[1]
+                return "chatgpt" if "mapping" in keys else "claude" if "chat_messages" in keys else ""
+    return ""

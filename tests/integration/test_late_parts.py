@@ -18,13 +18,13 @@ from patience import seconds, until
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.context import finder, start
-from gateway_memory.edge.phrases import PHRASES
+from gateway_memory.edge.phrases import texts
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp.server import make_server
-from gateway_memory.serving.mcp.tools import Desk, add_tools
+from gateway_memory.serving.mcp.tools import MemoryContext, add_tools
+from gateway_memory.serving.page.viewer import Viewer
 from gateway_memory.serving.page.views import memories
-from gateway_memory.serving.page.visit import Visit
 from recall import EmbedderSettings
 
 pytestmark = pytest.mark.xdist_group("late parts")
@@ -113,8 +113,8 @@ async def test_a_search_whose_part_is_late_is_partial(
                 assert SAID in str(found), "what there is comes"
             typed = f"/memory search {QUERY}" + (f" --kind {part.kind}" if part.kind else "")
             answer = str(await memory.command(session, typed))
-            assert any(PHRASES[each][0] in answer for each in ("search_late", "search_late_empty")), answer
-            assert PHRASES["search_empty"][0] not in answer
+            assert any(texts("phrases")[each]["en"] in answer for each in ("search_late", "search_late_empty")), answer
+            assert texts("phrases")["search_empty"]["en"] not in answer
             blocked.let_go()
         found = await memory.search(session, QUERY, kinds=kinds)
         assert (found.outcome, found.late, bool(found)) == ("full", False, True)
@@ -151,7 +151,7 @@ async def shell(workspace: Path, *words: str) -> str:
 
 async def in_shell(memory: GatewayMemory, _: Session) -> bool:
     answer = await shell(memory.workspace, QUERY)
-    return PHRASES["search_late"][0] in answer or PHRASES["search_late_empty"][0] in answer
+    return texts("phrases")["search_late"]["en"] in answer or texts("phrases")["search_late_empty"]["en"] in answer
 
 
 async def in_shell_as_json(memory: GatewayMemory, _: Session) -> bool:
@@ -165,7 +165,7 @@ async def by_an_agent(memory: GatewayMemory, _: Session) -> bool:
 async def in_chinese(memory: GatewayMemory, session: Session) -> bool:
     session.language = "zh"
     answer = str(await memory.command(session, f"/memory 搜索 {QUERY}"))
-    return PHRASES["search_late"][1] in answer or PHRASES["search_late_empty"][1] in answer
+    return texts("phrases")["search_late"]["zh"] in answer or texts("phrases")["search_late_empty"]["zh"] in answer
 
 
 async def over_http(memory: GatewayMemory, _: Session) -> bool:
@@ -174,17 +174,17 @@ async def over_http(memory: GatewayMemory, _: Session) -> bool:
 
 
 async def by_mcp(memory: GatewayMemory, session: Session) -> bool:
-    async def desk() -> Desk:
-        return Desk(memory, session)
+    async def context() -> MemoryContext:
+        return MemoryContext(memory, session)
 
-    async with Client(make_server(lambda server: add_tools(server, desk))) as client:
+    async with Client(make_server(lambda server: add_tools(server, context))) as client:
         result = await client.call_tool("search_memory", {"query": QUERY})
         assert isinstance(result.structured_content, dict), result.content
         return result.structured_content["outcome"] in LATE
 
 
 async def on_the_page(memory: GatewayMemory, session: Session) -> bool:
-    visit = Visit(
+    viewer = Viewer(
         memory=memory,
         session=session,
         of="owner",
@@ -193,7 +193,7 @@ async def on_the_page(memory: GatewayMemory, session: Session) -> bool:
         query={"q": QUERY},
         form_token="",
     )
-    return bool((await memories(visit)).values["late"])
+    return bool((await memories(viewer)).values["late"])
 
 
 SURFACES = (in_shell, in_shell_as_json, by_an_agent, in_chinese, over_http, by_mcp, on_the_page)
@@ -226,12 +226,12 @@ async def test_an_opening_that_is_late_says_so_and_comes_whole_later(
             patch.setattr(start, "_OPENING_SECONDS", 0.05)
             blocked = Blocked(memory, PARTS["archive"]._replace(name="last"), patch)
             later = await memory.start_session("two", user=OWNER)
-            assert later.opening == PHRASES["opening_late"][0]
+            assert later.opening == texts("phrases")["opening_late"]["en"]
             assert later.context.partial
             blocked.let_go()
         await until(lambda: not later.context.partial, "the opening")
         assert SAID in later.opening
-        assert PHRASES["opening_late"][0] not in await memory.opening(later)
+        assert texts("phrases")["opening_late"]["en"] not in await memory.opening(later)
 
 
 async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,12 +249,12 @@ async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monk
             patch.setattr(recaller, "search", late)
             later = await memory.start_session("two", user=OWNER)
             assert (later.context.partial, SAID in later.opening) == (True, True), "what was ready is told"
-            assert later.opening.endswith(PHRASES["opening_late"][0])
+            assert later.opening.endswith(texts("phrases")["opening_late"]["en"])
             later.language = "zh"
-            assert (await memory.opening(later)).endswith(PHRASES["opening_late"][1])
+            assert (await memory.opening(later)).endswith(texts("phrases")["opening_late"]["zh"])
         whole = await memory.opening(later)
         assert not later.context.partial
-        assert PHRASES["opening_late"][1] not in whole
+        assert texts("phrases")["opening_late"]["zh"] not in whole
 
 
 async def test_a_host_is_told_that_an_opening_is_partial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,11 @@ from served import written
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.scope import KINDS, Kind, Scope
-from gateway_memory.serving.mcp.mount import mcp_routes
+from gateway_memory.serving.access import host_token_path
+from gateway_memory.serving.mcp.server import mcp_routes
+from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.page.mount import page_routes
-from gateway_memory.serving.place import place_of
 from gateway_memory.serving.server import serve
-from gateway_memory.serving.tokens import host_token_path
 
 pytestmark = pytest.mark.xdist_group("service")
 
@@ -153,7 +153,7 @@ async def test_the_service_shows_it_on_the_page_and_serves_it_to_its_clients(
     token = (await shell(capsys, "token", "add", "--team", "red", "--workspace", place[1])).strip()
     addresses: asyncio.Queue[str] = asyncio.Queue()
     config, workspace = load_config(Path(place[3])), Path(place[1])
-    where = place_of(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
+    where = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
     serving = asyncio.create_task(
         serve(config, where, started=addresses.put_nowait, extensions=[mcp_routes, page_routes])
     )

@@ -10,11 +10,11 @@ from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
 from gateway_memory.serving import models
-from gateway_memory.serving.endpoints import ENDPOINTS
+from gateway_memory.serving.calls import ENDPOINTS
 
 pytestmark = pytest.mark.xdist_group("service")
 
-ANSWERS = {each.name: each.answered for each in ENDPOINTS}
+ANSWERS = {each.name: each.response for each in ENDPOINTS}
 
 
 @pytest.fixture(scope="module")

@@ -31,12 +31,12 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
+from gateway_memory.serving.access import ClientTokens, Keys, host_token
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.changes import ChangeFeed, Kind, Listener
 from gateway_memory.serving.errors import ServiceError
-from gateway_memory.serving.place import place_of
+from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.server import serve
-from gateway_memory.serving.tokens import ClientTokens, Keys, host_token
 from notifier import Event, MemoryChange
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
@@ -92,15 +92,15 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
 def test_the_options_take_precedence() -> None:
     config = check_config('{serve: {socket: "/run/a.sock", port: 1, agents: {work: {workspace: "/w"}}}}', "x")
     nothing: dict[str, Any] = {"workspace": None, "default": Path("d"), "host": None, "port": None, "socket": None}
-    assert place_of(config, **nothing).socket == "/run/a.sock"
-    assert place_of(config, **nothing).workspaces == {"work": Path("/w")}
-    assert place_of(config, **{**nothing, "port": 5}).socket == ""
-    assert place_of(config, **{**nothing, "port": 5}).port == 5
-    assert place_of(config, **{**nothing, "socket": "/b.sock"}).socket == "/b.sock"
-    plain = place_of(load_config(), **nothing)
+    assert serve_options(config, **nothing).socket == "/run/a.sock"
+    assert serve_options(config, **nothing).workspaces == {"work": Path("/w")}
+    assert serve_options(config, **{**nothing, "port": 5}).socket == ""
+    assert serve_options(config, **{**nothing, "port": 5}).port == 5
+    assert serve_options(config, **{**nothing, "socket": "/b.sock"}).socket == "/b.sock"
+    plain = serve_options(load_config(), **nothing)
     assert (plain.host, plain.port, plain.workspaces) == ("127.0.0.1", 8765, {"main": Path("d").absolute()})
     with pytest.raises(ConfigError):
-        place_of(config, **{**nothing, "workspace": Path("x")})
+        serve_options(config, **{**nothing, "workspace": Path("x")})
 
 
 def test_it_listens_at_a_unix_socket_of_this_user_alone(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
         yield [Route("/mcp", scoped, methods=["POST"])]
         entered.append("out")
 
-    place = place_of(load_config(), workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
+    place = serve_options(load_config(), workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
     listening = asyncio.Event()
 
     def started(address: str) -> None:
@@ -456,7 +456,7 @@ def test_threads_of_the_service_end(tmp_path: Path) -> None:
 
     async def once() -> None:
         config = load_config(written(tmp_path))
-        place = place_of(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
+        place = serve_options(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
         listening = asyncio.Event()
         running = asyncio.create_task(serve(config, place, started=lambda _: listening.set()))
         await asyncio.wait_for(listening.wait(), seconds(20))

@@ -28,6 +28,7 @@ def test_the_wheel_holds_the_config_and_the_plugins(tmp_path: Path) -> None:
         assert wanted <= names
     page = ROOT / "gateway_memory/serving/page"
     shown = [path for folder in ("templates", "static") for path in (page / folder).iterdir()]
+    shown += (ROOT / "gateway_memory/edge/texts").iterdir()
     assert {str(path.relative_to(ROOT)) for path in shown} <= names
     assert "gateway_memory/config.json5" in names
     assert any(name.endswith("entry_points.txt") for name in names)

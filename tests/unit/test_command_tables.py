@@ -16,15 +16,14 @@ def test_every_command_speaks_both_languages_and_no_name_is_given_twice() -> Non
     for command in COMMANDS:
         assert command.aliases
         options = command.shell.options if command.shell else ()
-        assert all([*command.help, *(text for option in options for text in option.help)])
-        assert bool(command.argument[0]) == bool(command.argument[1])
+        assert all([*command.help.values(), *(text for option in options for text in option.help.values())])
         assert all(find(name) is command for name in (command.name, *command.aliases))
-    assert all(all(command.help) for command in SHELL_COMMANDS)
+    assert all(all(command.help.values()) for command in SHELL_COMMANDS)
 
 
 @pytest.mark.parametrize("command", SHELL_COMMANDS, ids=lambda command: command.name)
 def test_what_carries_out_a_shell_command_exists(command: object) -> None:
-    assert callable(pkgutil.resolve_name(command.run))  # type: ignore[attr-defined]
+    assert callable(pkgutil.resolve_name(f"gateway_memory.{command.run}"))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 import stat
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli.table import CONNECT_COMMANDS
+from gateway_memory.cli.main import make_parser
 from gateway_memory.connect.command import run_connect, run_disconnect
-from gateway_memory.connect.openclaw import plugin_folder
+from gateway_memory.connect.gateways import plugin_folder
 
 FILES = {
     "as OpenClaw writes it": b'{\n  "gateway": {\n    "mode": "local"\n  }\n}\n',
@@ -57,14 +57,9 @@ def _service() -> Iterator[str]:
 
 
 def arguments(tmp_path: Path, *given: str) -> Namespace:
-    parser = ArgumentParser()
-    connect, disconnect = CONNECT_COMMANDS
-    actions = parser.add_subparsers()
-    connect.add_arguments(actions.add_parser("connect"))
-    disconnect.add_arguments(actions.add_parser("disconnect"))
     name, *more = given
     place = [] if name == "disconnect" else ["--workspace", str(tmp_path / "workspace")]
-    return parser.parse_args([name, "openclaw", "--file", str(config(tmp_path)), *place, *more])
+    return make_parser().parse_args([name, "openclaw", "--file", str(config(tmp_path)), *place, *more])
 
 
 def config(tmp_path: Path) -> Path:
@@ -228,7 +223,7 @@ def test_turns_that_wait_stay_when_the_plugin_goes(tmp_path: Path, service: str)
 
 
 def test_the_plugin_is_whole() -> None:
-    manifest = json.loads((plugin_folder() / "openclaw.plugin.json").read_text("utf-8"))
-    package = json.loads((plugin_folder() / "package.json").read_text("utf-8"))
+    manifest = json.loads((plugin_folder("openclaw") / "openclaw.plugin.json").read_text("utf-8"))
+    package = json.loads((plugin_folder("openclaw") / "package.json").read_text("utf-8"))
     assert manifest["id"] == "gateway-memory"
-    assert all((plugin_folder() / name).is_file() for name in package["openclaw"]["extensions"])
+    assert all((plugin_folder("openclaw") / name).is_file() for name in package["openclaw"]["extensions"])

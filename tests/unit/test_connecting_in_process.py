@@ -1,26 +1,21 @@
 """Connecting nanobot and Hermes, which run the memory in their own process, and taking it back."""
 
 import json
-from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.table import CONNECT_COMMANDS
+from gateway_memory.cli.main import make_parser
 from gateway_memory.connect.command import run_connect, run_disconnect
 
 CONFIGS = {"nanobot": ("config.json", "{}\n"), "hermes": ("config.yaml", "memory: # mine\n  memory_enabled: true\n")}
 
 
 def run(host: str, tmp_path: Path, name: str = "connect", *more: str) -> int:
-    parser = ArgumentParser()
-    actions = parser.add_subparsers()
-    for command in CONNECT_COMMANDS:
-        command.add_arguments(actions.add_parser(command.name))
     given = [name, host, "--file", str(tmp_path / "host" / CONFIGS[host][0])]
     if name == "connect":
         given += ["--workspace", str(tmp_path / "workspace"), *more]
-    return (run_connect if name == "connect" else run_disconnect)(parser.parse_args(given))
+    return (run_connect if name == "connect" else run_disconnect)(make_parser().parse_args(given))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

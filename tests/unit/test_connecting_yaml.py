@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.connect.files import Block, block_connected, block_disconnected, block_shown
+from gateway_memory.connect.files import Block
 
 VALUES = {"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"}
 OTHERS = """\
@@ -59,27 +59,27 @@ def test_it_is_set_and_comes_back_byte_for_byte(name: str, tmp_path: Path) -> No
     before = FORMS[name].encode()
     config.path.write_bytes(before)
     config.path.chmod(0o640)
-    assert len(block_shown(config)) == 3
+    assert len(config.shown()) == 3
     assert config.path.read_bytes() == before, "it was only shown"
-    block_connected(config)
+    config.connect()
     after = config.path.read_bytes()
     assert VALUES.items() <= set_in(after.decode()).items()
     for line in FORMS[name].splitlines():
         assert line in after.decode() or line.strip().partition(":")[0] in VALUES
-    block_connected(config)
-    assert (config.path.read_bytes(), block_shown(config)) == (after, [])
-    assert block_disconnected(config)
+    config.connect()
+    assert (config.path.read_bytes(), config.shown()) == (after, [])
+    assert config.disconnect()
     assert config.path.read_bytes() == before
     assert config.path.stat().st_mode & 0o777 == 0o640
-    assert not block_disconnected(config)
+    assert not config.disconnect()
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
 
 def test_a_file_that_was_not_there_goes_again(tmp_path: Path) -> None:
     config = block(tmp_path)
-    block_connected(config)
+    config.connect()
     assert set_in(config.path.read_text()) == VALUES
-    assert block_disconnected(config)
+    assert config.disconnect()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,10 +87,10 @@ def test_a_file_that_was_not_there_goes_again(tmp_path: Path) -> None:
 def test_of_a_file_that_was_edited_since_only_our_lines_go(name: str, tmp_path: Path) -> None:
     config = block(tmp_path)
     config.path.write_bytes(FORMS[name].encode())
-    block_connected(config)
+    config.connect()
     edited = config.path.read_text() + "added: by somebody\n"
     config.path.write_text(edited.replace("user_profile_enabled: false", "user_profile_enabled: true"))
-    assert block_disconnected(config)
+    assert config.disconnect()
     left = config.path.read_text()
     assert "added: by somebody" in left
     assert "gateway-memory" not in left
@@ -119,7 +119,7 @@ def test_other_forms_are_refused_and_nothing_is_changed(text: str | bytes, tmp_p
     before = text if isinstance(text, bytes) else text.encode()
     config.path.write_bytes(before)
     with pytest.raises(ValueError, match=r"config\.yaml"):
-        block_connected(config)
+        config.connect()
     assert config.path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
@@ -152,10 +152,10 @@ def test_whatever_the_file_holds_it_comes_back_or_is_not_touched(
     before = ("\n".join(lines) + ("\n" if ends else "")).encode()
     config.path.write_bytes(before)
     try:
-        block_connected(config)
+        config.connect()
     except ValueError:
         assert config.path.read_bytes() == before
         return
     assert VALUES.items() <= set_in(config.path.read_text()).items()
-    assert block_disconnected(config) or before == config.path.read_bytes()
+    assert config.disconnect() or before == config.path.read_bytes()
     assert config.path.read_bytes() == before

@@ -17,10 +17,10 @@ from gateway_memory.config.load import check_config
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.hooks import hook as module
 from gateway_memory.hooks import outcome
+from gateway_memory.hooks.editors import Editor, limit_of
 from gateway_memory.hooks.hook import EVENTS, Hook, InterruptedHook
 from gateway_memory.hooks.install import merged, status_lines
 from gateway_memory.hooks.outcome import last_outcomes, note
-from gateway_memory.hooks.places import Editor, limit_of
 
 PROMPT = "userPromptSubmit"
 STRANGE: tuple[object, ...] = (None, "2", True, 0, -1, [])
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def noted(project: Path, error: BaseException | None, event: str = PROMPT, *, told: bool = False) -> None:
     hook = Hook([event, "--workspace", str(project / ".memory")], note)
-    hook.told, hook.seconds = told, EVENTS[event]
+    hook.answered, hook.seconds = told, EVENTS[event]
     note(hook, error, 0.25)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from gateway_memory.edge.prompts import own_command
 from gateway_memory.hooks import install as module
+from gateway_memory.hooks.editors import OURS, Editor
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.install import install, undo
-from gateway_memory.hooks.places import OURS, Editor
 
 EDITORS: dict[Editor, str] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 FILES = {
@@ -118,7 +118,7 @@ def test_a_damaged_note_of_ours_keeps_nobody_from_taking_the_hooks_out(
     path = file_of(tmp_path, editor, b'{"a": 1}')
     for again in (False, True):
         install(editor, tmp_path, None)
-        path.with_name(module._RECORD).write_bytes(noted)
+        path.with_name(".gateway-memory-hooks.json").write_bytes(noted)
         if again:
             install(editor, tmp_path, "/elsewhere")
         undo(editor, tmp_path)

@@ -1,9 +1,11 @@
-"""Make an MCP server, and serve it over stdio or as an ASGI application."""
+"""Make an MCP server, and serve it over stdio, as an ASGI application, or as a part of the service."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -11,23 +13,33 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, InputRequiredResult, Tool
 from pydantic import AnyHttpUrl, ValidationError
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_memory import __version__
+from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
+from gateway_memory.serving.access import Access
+from gateway_memory.serving.app import Service
 from gateway_memory.serving.errors import mistakes_of, unknown_names
 from gateway_memory.serving.mcp.tools import (
+    AGENT_CLAIM,
     INSTRUCTIONS,
-    Desk,
-    FindDesk,
+    SCOPE_CLAIM,
+    FindContext,
+    MemoryContext,
     add_prompt,
     add_resources,
     add_tools,
-    desk_of_token,
-    open_desk,
+    context_of_token,
+    open_context,
 )
+from gateway_memory.serving.request import read_body
 
-__all__ = ["PATH", "http_app", "make_server", "memory_server", "serve_stdio"]
+__all__ = ["make_server", "mcp_routes", "serve_stdio"]
+
 
 PATH: Final = "/mcp"
 _ISSUER: Final = AnyHttpUrl("http://localhost")
@@ -35,7 +47,7 @@ _ISSUER: Final = AnyHttpUrl("http://localhost")
 
 
 class _StrictServer(MCPServer):
-    """Refuses arguments that a tool does not have. The SDK ignores them: a client would believe in them."""
+    """Refuses arguments that a tool does not have, which the SDK ignores, and says what failed in the memory."""
 
     async def list_tools(self) -> list[Tool]:
         tools = await super().list_tools()
@@ -55,6 +67,8 @@ class _StrictServer(MCPServer):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{name}: {mistakes_of(error.__cause__, taken)[0]}") from None
+            if isinstance(error.__cause__, GatewayMemoryError):
+                raise ToolError(f"Error executing tool {name}: {error.__cause__}") from error.__cause__
             raise
 
 
@@ -90,22 +104,110 @@ def http_app(server: MCPServer, *, body_bytes: int) -> Starlette:
 
 def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVerifier) -> MCPServer:
     """Return the server of a service. memory_of: returns the open memory of an agent."""
-    return make_server(_filling(desk_of_token(memory_of)), verifier=verifier)
+    return make_server(_filling(context_of_token(memory_of)), verifier=verifier)
 
 
 async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
     """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
 
-    async def desk() -> Desk:
-        return await open_desk(memory, "stdio", whose)
+    async def context() -> MemoryContext:
+        return await open_context(memory, "stdio", whose)
 
-    await make_server(_filling(desk)).run_stdio_async()
+    await make_server(_filling(context)).run_stdio_async()
 
 
-def _filling(desk_of: FindDesk) -> Callable[[MCPServer], None]:
+def _filling(context_of: FindContext) -> Callable[[MCPServer], None]:
     def fill(server: MCPServer) -> None:
-        add_tools(server, desk_of)
-        add_resources(server, desk_of)
+        add_tools(server, context_of)
+        add_resources(server, context_of)
         add_prompt(server)
 
     return fill
+
+
+# As a part of the service: its path, its tokens, its limits, and its end.
+
+_STREAM: Final = "GET"
+
+
+@asynccontextmanager
+async def mcp_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
+    """Serve MCP at /mcp meanwhile, to those who have the token of a client. An extension of `serve`."""
+    server = memory_server(lambda agent: service.agent(agent).memory, _Tokens(service.access))
+    app = http_app(server, body_bytes=service.limits.body_bytes)
+    async with _running(app):
+        yield [Route(PATH, _Mounted(app, service), methods=None)]
+
+
+@asynccontextmanager
+async def _running(app: Starlette) -> AsyncIterator[None]:
+    """Run an application's lifespan in a task of its own: it puts errors that pass through it into groups."""
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def live() -> None:
+        async with app.router.lifespan_context(app):
+            started.set()
+            await ended.wait()
+
+    life = asyncio.create_task(live(), name="gateway-memory-mcp")
+    starting = asyncio.create_task(started.wait())
+    await asyncio.wait((life, starting), return_when=asyncio.FIRST_COMPLETED)
+    starting.cancel()
+    try:
+        yield
+    finally:
+        ended.set()
+        await life
+
+
+class _Tokens:
+    """The SDK's verifier. A host's token is bound to no scope, and is refused."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        grant = self._access.grant_of(token)
+        if grant is None or grant.kind != "client":
+            return None
+        claims = {AGENT_CLAIM: grant.agent, SCOPE_CLAIM: grant.scope}
+        return AccessToken(token=token, client_id=grant.client, scopes=[], claims=claims)
+
+
+class _Mounted:
+    """The application, with the service's limits for a body. A stream ends when the service stops."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._service.check_ready()
+        if scope["method"] == _STREAM:
+            await self._until_the_end(self._app(scope, receive, send))
+        else:
+            body = await read_body(Request(scope, receive), self._service.limits)
+            await self._app(scope, _replayed(body, receive), send)
+
+    async def _until_the_end(self, answering: Awaitable[None]) -> None:
+        stream = asyncio.ensure_future(answering)
+        stopping = asyncio.ensure_future(self._service.stopping.wait())
+        try:
+            await asyncio.wait((stream, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            if not stream.done():
+                stream.cancel()
+        await asyncio.wait((stream,))
+        if not stream.cancelled():
+            stream.result()
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, and then what else comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receiving() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receiving

@@ -1,4 +1,4 @@
-"""The page as a part of the service: its routes, who is let in, and what every answer carries."""
+"""The page as a part of the service: its routes, the sign-in, and the headers of every response."""
 
 import hashlib
 import hmac
@@ -22,12 +22,11 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.app import Service, Streamed
-from gateway_memory.serving.body import Form, form_of
 from gateway_memory.serving.changes import news
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
+from gateway_memory.serving.page.viewer import Note, Page, Viewer, preferred, session_for, word
 from gateway_memory.serving.page.views import VIEWS, View, erase, save_document
-from gateway_memory.serving.page.visit import Note, NothingHere, Shown, Visit, visited
-from gateway_memory.serving.page.words import preferred, word
+from gateway_memory.serving.request import Form, read_form
 
 __all__ = ["page_routes"]
 
@@ -46,15 +45,15 @@ _PARTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
+class Browser:
     """A browser that is signed in. agent: the agent whose memories it may see. name: tells browsers apart."""
 
     agent: str
     name: str
 
 
-class Door:
-    """Lets browsers in.
+class SignIn:
+    """Signs browsers in.
 
     key_of: returns the key of an agent from which cookies and form tokens are made; None for an unknown agent.
     clock: returns epoch seconds.
@@ -79,10 +78,10 @@ class Door:
         if self._clock() > until:
             return None
         expires = int(self._clock()) + COOKIE_SECONDS
-        said = f"{expires}.{secrets.token_hex(8)}.{quote(agent, safe='')}"
-        return f"{self._signed(agent, said)}.{said}"
+        claims = f"{expires}.{secrets.token_hex(8)}.{quote(agent, safe='')}"
+        return f"{self._signed(agent, claims)}.{claims}"
 
-    def visitor(self, cookie: str) -> Visitor | None:
+    def browser_of(self, cookie: str) -> Browser | None:
         """Return whose cookie this is; None for one that is forged or too old."""
         parts = cookie.split(".", _PARTS - 1)
         if len(parts) != _PARTS or not parts[1].isascii() or not parts[1].isdigit():
@@ -92,15 +91,15 @@ class Door:
         signed = self._signed(agent, f"{expires}.{name}.{quoted}")
         if not signed or not hmac.compare_digest(mac.encode(), signed.encode()) or self._clock() > int(expires):
             return None
-        return Visitor(agent=agent, name=name)
+        return Browser(agent=agent, name=name)
 
-    def form_token(self, visitor: Visitor) -> str:
-        """Return the token that each form of a visitor carries, so that no other site can send one."""
-        return self._signed(visitor.agent, f"form.{visitor.name}")
+    def form_token(self, browser: Browser) -> str:
+        """Return the token that each form of a browser carries, so that no other site can send one."""
+        return self._signed(browser.agent, f"form.{browser.name}")
 
-    def is_form_token(self, visitor: Visitor, token: str) -> bool:
-        """Return whether a form came from a page of this visitor."""
-        return hmac.compare_digest(token.encode("utf-8", "replace"), self.form_token(visitor).encode())
+    def is_form_token(self, browser: Browser, token: str) -> bool:
+        """Return whether a form came from a page of this browser."""
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.form_token(browser).encode())
 
     def _signed(self, agent: str, text: str) -> str:
         key = self._key_of(agent)
@@ -109,6 +108,7 @@ class Door:
 
 LINK_PATH: Final = "/page/link"
 """Where a host, with its token, gets a link that signs a browser in."""
+_Handler = Callable[[Request], Awaitable[Response]]
 _HERE: Final = Path(__file__).parent
 _STATIC: Final = {
     "page.css": "text/css",
@@ -144,7 +144,7 @@ _SAFE: Final = {
 @asynccontextmanager
 async def page_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
     """Serve the page at / meanwhile. An extension of `serve`."""
-    page = _Page(service)
+    page = _Routes(service)
     yield [
         Route(LINK_PATH, page.link, methods=["POST"]),
         Route("/enter", page.enter, methods=["GET"]),
@@ -153,18 +153,18 @@ async def page_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
         Route("/act", page.posted(page.act), methods=["POST"]),
         Route("/document", page.posted(page.save), methods=["POST"]),
         Route("/people/delete", page.posted(page.erase), methods=["POST"]),
-        Route("/news", page.news, methods=["GET"]),
+        Route("/news", page.signed_in(page.news), methods=["GET"]),
         Route("/static/{name}", _static, methods=["GET"]),
         *(Route(path, page.shown(view), methods=["GET"]) for path, view in VIEWS.items()),
     ]
 
 
-class _Page:
+class _Routes:
     """Answers the requests of browsers."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._door = Door(lambda agent: service.access.derived(agent, _PURPOSE))
+        self._sign_in = SignIn(lambda agent: service.access.derived(agent, _PURPOSE))
         self._notes: OrderedDict[str, list[Note]] = OrderedDict()
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -182,28 +182,26 @@ class _Page:
             agent = self._service.access.host(request.headers)
         except ServiceError as error:
             return error_response(error)
-        return JSONResponse({"path": f"/enter?code={self._door.code(agent)}"})
+        return JSONResponse({"path": f"/enter?code={self._sign_in.code(agent)}"})
 
     async def enter(self, request: Request) -> Response:
         """Sign a browser in by its link, which only a person's own request uses up."""
         if _is_ahead(request):
-            return Response(
-                status_code=403, headers=_SAFE
-            )  # a browser shows no page that it fetched ahead and was refused
-        cookie = self._door.enter(request.query_params.get("code", ""))
+            return Response(status_code=403, headers=_SAFE)  # a browser shows no page whose prefetch was refused
+        cookie = self._sign_in.enter(request.query_params.get("code", ""))
         if cookie is None:
-            return self._closed(request, "enter_link")
+            return self._message(request, "enter_title", "enter_link", 401)
         answer = RedirectResponse("/", status_code=303, headers=_SAFE)
         self._set(request, answer, COOKIE, cookie)
         return answer
 
-    async def leave(self, request: Request, _: Visitor, __: Form) -> Response:
+    async def leave(self, request: Request, _: Browser, __: Form) -> Response:
         """Sign a browser out."""
         answer = RedirectResponse("/", status_code=303, headers=_SAFE)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
         return answer
 
-    async def switch(self, request: Request, _: Visitor, form: Form) -> Response:
+    async def switch(self, request: Request, _: Browser, form: Form) -> Response:
         """Show the page in the other language."""
         answer = self._back(form)
         self._set(request, answer, _LANGUAGE, "zh" if form.one("to") == "zh" else "en")
@@ -211,136 +209,124 @@ class _Page:
 
     # Changing
 
-    async def act(self, request: Request, visitor: Visitor, form: Form) -> Response:
-        """Carry out a command, for each of its ids, and tell what it answered on the next page."""
+    async def act(self, request: Request, browser: Browser, form: Form) -> Response:
+        """Carry out a command for each of its ids, and show the answers on the next page."""
         name, scope = form.one("command"), form.one("of", OWNER_KEY)
         if name not in _COMMANDS:
             raise ServiceError("bad_request", "no form of the page sends this command")
-        memory = self._service.agent(visitor.agent).memory
+        memory = self._service.agent(browser.agent).memory
         whose = form.one("whose", scope)
-        session = await visited(memory, whose, _language(request))
+        session = await session_for(memory, whose, _language(request))
         text = " ".join(form.each("text"))
         for identity in form.each("id"):
             answer = await memory.answer(session, f"/memory {name} {identity} {text}".rstrip())
             if answer is not None:
                 undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
-                self._note(visitor, Note(text=answer.text, done=answer.done, undo=undo, of=whose))
+                self._note(browser, Note(text=answer.text, done=answer.done, undo=undo, of=whose))
         return self._back(form)
 
-    async def save(self, request: Request, visitor: Visitor, form: Form) -> Response:
+    async def save(self, request: Request, browser: Browser, form: Form) -> Response:
         """Save MEMORY.md, or show it again where it has changed meanwhile."""
         of, text, was = form.one("of", OWNER_KEY), form.one("text"), form.one("was")
-        visit = await self._visit(request, visitor, of)
-        shown = await save_document(visit, text, was)
-        if shown is not None:
-            return self._rendered(shown, visit, 409)
-        self._note(visitor, Note(text=visit.word("document_saved"), done=True))
-        return RedirectResponse(visit.link("/document"), status_code=303, headers=_SAFE)
+        viewer = await self._viewer(request, browser, of)
+        conflict = await save_document(viewer, text, was)
+        if conflict is not None:
+            return self._rendered(conflict, viewer, 409)
+        self._note(browser, Note(text=viewer.word("document_saved"), done=True))
+        return RedirectResponse(viewer.link("/document"), status_code=303, headers=_SAFE)
 
-    async def erase(self, request: Request, visitor: Visitor, form: Form) -> Response:
+    async def erase(self, request: Request, browser: Browser, form: Form) -> Response:
         """Delete a scope, and show the proof."""
         of, typed = form.one("of", OWNER_KEY), form.one("typed")
-        visit = await self._visit(request, visitor, of)
-        return self._rendered(await erase(self._service, visitor.agent, visit, typed), visit)
+        viewer = await self._viewer(request, browser, of)
+        return self._rendered(await erase(self._service, browser.agent, viewer, typed), viewer)
 
-    async def news(self, request: Request) -> Response:
-        """Stream events that tell when a page may look different."""
-        visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
-        if visitor is None:
-            return self._closed(request, "enter_how")
+    async def news(self, _: Request, browser: Browser) -> Response:
+        """Stream an event whenever a page may look different."""
         try:
-            memory, feed = self._service.agent(visitor.agent).memory, self._service.feeds[visitor.agent]
+            memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
             listener = feed.add("page")
         except ServiceError as error:
             return error_response(error)
         return Streamed(feed, listener, news(listener, memory.metrics))
 
-    def posted(
-        self, act: Callable[[Request, Visitor, Form], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """Return the handler of a form: it comes from this browser, and from a page of ours."""
+    def signed_in(self, act: Callable[[Request, Browser], Awaitable[Response]]) -> _Handler:
+        """Return the handler of a request that needs a sign-in."""
 
         async def handle(request: Request) -> Response:
-            visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
-            if visitor is None:
-                return self._closed(request, "enter_how")
+            browser = self._sign_in.browser_of(request.cookies.get(COOKIE, ""))
+            if browser is None:
+                return self._message(request, "enter_title", "enter_how", 401)
             try:
-                form = await self._form(request, visitor)
-                return await act(request, visitor, form)
-            except NothingHere:
-                return self._failed(request, visitor, ServiceError("not_found", ""))
+                return await act(request, browser)
             except Exception as error:  # noqa: BLE001 - a person sees a page, whatever happens; it is logged
-                return self._failed(request, visitor, service_error(error))
+                return self._failed(request, browser, service_error(error))
 
         return handle
 
-    async def _form(self, request: Request, visitor: Visitor) -> Form:
+    def posted(self, act: Callable[[Request, Browser, Form], Awaitable[Response]]) -> _Handler:
+        """Return the handler of a form: it comes from this browser, and from a page of ours."""
+
+        async def handle(request: Request, browser: Browser) -> Response:
+            return await act(request, browser, await self._form(request, browser))
+
+        return self.signed_in(handle)
+
+    async def _form(self, request: Request, browser: Browser) -> Form:
         own = {f"{scheme}://{request.headers['host'].strip().lower()}" for scheme in ("http", "https")}
         if any(origin.lower() not in own for origin in request.headers.getlist("origin")):
             raise ServiceError("forbidden", "")
-        form = await form_of(request, self._service.limits)
-        if not self._door.is_form_token(visitor, form.one("form_token")):
+        form = await read_form(request, self._service.limits)
+        if not self._sign_in.is_form_token(browser, form.one("form_token")):
             raise ServiceError("forbidden", "")
         return form
 
     # Showing
 
-    def shown(self, view: View) -> Callable[[Request], Awaitable[Response]]:
+    def shown(self, view: View) -> _Handler:
         """Return the handler of a page."""
 
-        async def handle(request: Request) -> Response:
-            visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
-            if visitor is None:
-                return self._closed(request, "enter_how")
-            try:
-                visit = await self._visit(request, visitor, request.query_params.get("of", OWNER_KEY))
-                return self._rendered(await view(visit), visit)
-            except NothingHere:
-                return self._failed(request, visitor, ServiceError("not_found", ""))
-            except Exception as error:  # noqa: BLE001 - a person sees a page, whatever happens; it is logged
-                return self._failed(request, visitor, service_error(error))
+        async def handle(request: Request, browser: Browser) -> Response:
+            viewer = await self._viewer(request, browser, request.query_params.get("of", OWNER_KEY))
+            return self._rendered(await view(viewer), viewer)
 
-        return handle
+        return self.signed_in(handle)
 
-    async def _visit(self, request: Request, visitor: Visitor, of: str) -> Visit:
-        memory, language = self._service.agent(visitor.agent).memory, _language(request)
-        return Visit(
+    async def _viewer(self, request: Request, browser: Browser, of: str) -> Viewer:
+        memory, language = self._service.agent(browser.agent).memory, _language(request)
+        return Viewer(
             memory=memory,
-            session=await visited(memory, of, language),
+            session=await session_for(memory, of, language),
             of=of,
             language=language,
             path=request.url.path,
             query={**dict(request.query_params), **request.path_params},
-            form_token=self._door.form_token(visitor),
-            notes=self._notes.pop(visitor.name, ()),
+            form_token=self._sign_in.form_token(browser),
+            notes=self._notes.pop(browser.name, ()),
         )
 
-    def _rendered(self, shown: Shown, visit: Visit, status: int = 200) -> Response:
-        template = self._templates.get_template(shown.template)
-        text = template.render(visit=visit, word=visit.word, link=visit.link, **shown.values)
+    def _rendered(self, page: Page, viewer: Viewer, status: int = 200) -> Response:
+        template = self._templates.get_template(page.template)
+        text = template.render(viewer=viewer, word=viewer.word, link=viewer.link, **page.values)
         return HTMLResponse(text, status_code=status, headers=_SAFE)
 
-    def _closed(self, request: Request, why: str) -> Response:
-        """Tell how to sign in."""
-        return self._alone(request, "enter_title", why, 401)
-
-    def _failed(self, request: Request, visitor: Visitor, error: ServiceError) -> Response:
+    def _failed(self, request: Request, browser: Browser, error: ServiceError) -> Response:
         self._service.metrics.count(f"page.refused.{error.code}")
         if request.method == "POST" and error.code == "bad_request" and str(error):
-            self._note(visitor, Note(text=str(error), done=False))
+            self._note(browser, Note(text=str(error), done=False))
         why = {"not_found": "not_found", "forbidden": "forged"}.get(error.code, "went_wrong")
-        return self._alone(request, "title", why, STATUS[error.code])
+        return self._message(request, "title", why, STATUS[error.code])
 
-    def _alone(self, request: Request, title: str, why: str, status: int) -> Response:
+    def _message(self, request: Request, title: str, why: str, status: int) -> Response:
         language = _language(request)
         text = self._templates.get_template("alone.html").render(
             language=language, title=word(language, title), why=word(language, why), word=partial(word, language)
         )
         return HTMLResponse(text, status_code=status, headers=_SAFE)
 
-    def _note(self, visitor: Visitor, note: Note) -> None:
-        """Keep what was answered for the next page of a visitor."""
-        self._notes.setdefault(visitor.name, []).append(note)
+    def _note(self, browser: Browser, note: Note) -> None:
+        """Keep what was answered for the next page of a browser."""
+        self._notes.setdefault(browser.name, []).append(note)
         while len(self._notes) > _NOTES:
             self._notes.popitem(last=False)
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -20,54 +20,54 @@ from gateway_memory.edge.phrases import Language
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.serving.app import Service
-from gateway_memory.serving.page.visit import NothingHere, Shown, Visit
+from gateway_memory.serving.page.viewer import NothingHere, Page, Viewer
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.record import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, lines_of, places
 from recall import Filter
 
-__all__ = ["VIEWS", "Line", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
+__all__ = ["VIEWS", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
 
 
 # The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
 
 
-async def people(visit: Visit) -> Shown:
+async def people(viewer: Viewer) -> Page:
     """The scopes of the workspace, and which of them are linked."""
-    browsing = visit.memory.browsing
+    browsing = viewer.memory.browsing
     linked = {Scope.parse(key): Scope.parse(into) for key, into in (await browsing.linked()).items()}
     scopes = [*dict.fromkeys([*map(Scope.parse, await browsing.scopes()), *linked])]
-    return Shown("people.html", {"scopes": scopes, "linked": linked})
+    return Page("people.html", {"scopes": scopes, "linked": linked})
 
 
-async def deletion(visit: Visit) -> Shown:
+async def deletion(viewer: Viewer) -> Page:
     """What would be deleted of a scope, to be confirmed by typing its name."""
-    return await _deletion(visit, "")
+    return await _deletion(viewer, "")
 
 
-async def erase(service: Service, agent: str, visit: Visit, typed: str) -> Shown:
+async def erase(service: Service, agent: str, viewer: Viewer, typed: str) -> Page:
     """Delete a scope and those that are linked with it, and show the proof. typed: its name, as a confirmation."""
-    if typed.strip() != visit.of:
-        return await _deletion(visit, typed)
-    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
+    if typed.strip() != viewer.of:
+        return await _deletion(viewer, typed)
+    scope, deletion = Scope.parse(viewer.of), _deletion_of(viewer)
     if deletion.is_shared:
         proof = await asyncio.to_thread(deletion.delete, scope)
     else:
-        async with service.held[agent].closed():
+        async with service.open[agent].closed():
             proof = await asyncio.to_thread(deletion.delete, scope)
-    return Shown("deleted.html", {"of": visit.of, "holds": proof.holds, "lines": lines_of(proof)})
+    return Page("deleted.html", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)})
 
 
-def _deletion_of(visit: Visit) -> Deletion:
-    return Deletion(workspace=visit.memory.workspace, store=visit.memory.settings.store)
+def _deletion_of(viewer: Viewer) -> Deletion:
+    return Deletion(workspace=viewer.memory.workspace, store=viewer.memory.settings.store)
 
 
-async def _deletion(visit: Visit, typed: str) -> Shown:
-    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
+async def _deletion(viewer: Viewer, typed: str) -> Page:
+    scope, deletion = Scope.parse(viewer.of), _deletion_of(viewer)
     counts = await asyncio.to_thread(deletion.survey, scope)
     linked = await asyncio.to_thread(deletion.linked_with, scope)
     values = {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}
-    return Shown("deletion.html", values)
+    return Page("deletion.html", values)
 
 
 # The page of what waits for a person.
@@ -75,19 +75,19 @@ async def _deletion(visit: Visit, typed: str) -> Shown:
 _SHOWN: Final = 100
 
 
-async def review(visit: Visit) -> Shown:
-    """What waits, each with why, with the words that it was learnt from, and with what it contradicts."""
-    words = visit.query.get("q", "")
-    found = (await visit.memory.record(visit.session, "review", words))["reviews"]
+async def review(viewer: Viewer) -> Page:
+    """The pending memories, each with its reason, the exchange it was learnt from, and the line it contradicts."""
+    words = viewer.query.get("q", "")
+    found = (await viewer.memory.record(viewer.session, "review", words))["reviews"]
     shown = found[:_SHOWN]
     rows = []
     for row in shown:
-        session = visit.session
-        if row["scope"] != visit.of:
-            session = await visit.of_scope(row["scope"])
-        talk = await visit.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
+        session = viewer.session
+        if row["scope"] != viewer.of:
+            session = await viewer.of_scope(row["scope"])
+        talk = await viewer.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
         rows.append({**row, "said": talk.said[0] if talk else None})
-    return Shown("review.html", {"rows": rows, "words": words, "more": len(found) - len(shown)})
+    return Page("review.html", {"rows": rows, "words": words, "more": len(found) - len(shown)})
 
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
@@ -133,57 +133,32 @@ _HIDDEN: Final = frozenset({"forgotten", "undone", "deleted", "retracted"})
 _DAY_SECONDS: Final = 86400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A part of a day's column, in the units of the picture. name: the outcome."""
-
-    name: str
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A memory's time, from when it was learnt to when it was replaced, in the units of the picture.
-
-    standing: whether it still holds. since, until: YYYY-MM-DD, "" for today. by: the id of the memory that replaced it.
-    """
-
-    id: str
-    text: str
-    x: float
-    width: float
-    standing: bool
-    since: str
-    until: str
-    by: str
-
-
-async def over_time(visit: Visit) -> Shown:
+async def over_time(viewer: Viewer) -> Page:
     """How recall went on each of the last days, and the newest memories with what they replaced."""
-    today = visit.today()
+    today = viewer.today()
     days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
     counts: dict[date, Counter[str]] = {day: Counter() for day in days}
-    since = visit.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
-    for told in await visit.memory.browsing.outcomes(visit.session, since=since, limit=_REPLIES_PICTURED):
-        day = visit.local(told[0]).date()
+    since = viewer.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
+    for at, outcome in await viewer.memory.browsing.outcomes(viewer.session, since=since, limit=_REPLIES_PICTURED):
+        day = viewer.local(at).date()
         if day in counts:
-            counts[day][told[1]] += 1
+            counts[day][outcome] += 1
     bars, most = stacked([counts[day] for day in days])
     table = [(day, counts[day]) for day in days if counts[day]]
     lines = timeline(
-        await visit.memory.browsing.lives(visit.session, limit=2 * _LINES),
-        now=visit.memory.now().timestamp(),
-        day_of=lambda at: visit.local(at).date().isoformat(),
+        await viewer.memory.browsing.lives(viewer.session, limit=2 * _LINES),
+        now=viewer.memory.now().timestamp(),
+        day_of=lambda at: viewer.local(at).date().isoformat(),
     )
     picture = {"width": _WIDTH, "height": _HEIGHT, "bars": bars, "most": most, "first": days[0], "last": days[-1]}
-    return Shown("over_time.html", {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines})
+    return Page("over_time.html", {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines})
 
 
-def stacked(counts: Sequence[Counter[str]]) -> tuple[list[Bar], int]:
-    """Return the bars of columns that stand side by side, and the number that the highest one stands for."""
+def stacked(counts: Sequence[Counter[str]]) -> tuple[list[dict[str, Any]], int]:
+    """Return the bars of columns that stand side by side, and the number that the highest one stands for.
+
+    A bar: the outcome that it counts as `name`, and x, y, width and height in the units of the picture.
+    """
     most = max((sum(count.values()) for count in counts), default=0)
     if not most:
         return [], 0
@@ -194,42 +169,36 @@ def stacked(counts: Sequence[Counter[str]]) -> tuple[list[Bar], int]:
             height = _HEIGHT * count[name] / most
             if height:
                 top -= height
-                bars.append(Bar(name=name, x=column * step + 1, y=top, width=step - 2, height=height))
+                bars.append({"name": name, "x": column * step + 1, "y": top, "width": step - 2, "height": height})
     return bars, most
 
 
 def timeline(
     lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: float, day_of: Callable[[float], str]
-) -> list[Line]:
+) -> list[dict[str, Any]]:
     """Return a line for each memory, oldest first, the newest few.
+
+    A line: the memory's id and text, x and width in the units of the picture, `standing`: whether it still holds, since
+    and until: YYYY-MM-DD, "" for today, and `by`: the id of the memory that replaced it.
 
     lives: each memory with its state, the memory that replaced it, and when it ended (epoch seconds, 0: it stands).
     """
-    told = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
-    shown = sorted((each for each in told if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
-    first = min((each[0].at for each in shown), default=now)
+    pictured = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
+    pictured = sorted((each for each in pictured if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
+    first = min((each[0].at for each in pictured), default=now)
     span = max(now - first, _DAY_SECONDS)
     lines = []
-    for record, state, by, ended in shown:
-        until = ended or now
-        x = _WIDTH * (record.at - first) / span
-        width = max(_LEAST_WIDTH, _WIDTH * (until - record.at) / span)
-        lines.append(
-            Line(
-                id=record.id,
-                text=record.text,
-                x=min(x, _WIDTH - _LEAST_WIDTH),
-                width=min(width, _WIDTH - min(x, _WIDTH - _LEAST_WIDTH)),
-                standing=state == "active",
-                since=day_of(record.at),
-                until=day_of(ended) if ended else "",
-                by=by,
-            )
-        )
+    for record, state, by, ended in pictured:
+        x = min(_WIDTH * (record.at - first) / span, _WIDTH - _LEAST_WIDTH)
+        width = max(_LEAST_WIDTH, _WIDTH * ((ended or now) - record.at) / span)
+        line: dict[str, Any] = {"id": record.id, "text": record.text, "x": x, "width": min(width, _WIDTH - x)}
+        line |= {"standing": state == "active", "by": by}
+        line |= {"since": day_of(record.at), "until": day_of(ended) if ended else ""}
+        lines.append(line)
     return lines
 
 
-View = Callable[[Visit], Awaitable[Shown]]
+View = Callable[[Viewer], Awaitable[Page]]
 
 _RECEIPTS: Final = 100
 _TODAY: Final = 500
@@ -255,60 +224,61 @@ _INSTANT: Final = 1e-6
 """Seconds that make a bound include its own time."""
 
 
-async def today(visit: Visit) -> Shown:
-    """What changed today, what waits, and what failed."""
-    status = await visit.memory.record(visit.session, "status")
-    start = _start(visit, visit.today())
+async def today(viewer: Viewer) -> Page:
+    """The changes of today, what is pending, and the last failures."""
+    status = await viewer.memory.record(viewer.session, "status")
+    start = _start(viewer, viewer.today())
     changes = [
-        {"at": f"{visit.local(receipt.at):%H:%M}", "action": outcome.action, "id": outcome.id, "text": outcome.text}
-        for receipt in await visit.memory.browsing.changed(visit.session, since=start, limit=_RECEIPTS)
+        {"at": f"{viewer.local(receipt.at):%H:%M}", "action": outcome.action, "id": outcome.id, "text": outcome.text}
+        for receipt in await viewer.memory.browsing.changed(viewer.session, since=start, limit=_RECEIPTS)
         for outcome in receipt.outcomes
         if outcome.action in _ACTIONS and outcome.id
     ]
-    found = await visit.memory.browsing.outcomes(visit.session, since=start, limit=_TODAY)
-    outcomes = [outcome for _, outcome in found]
-    told = sum(outcome in ("full", "partial") for outcome in outcomes)
-    return Shown("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": told})
+    recalls = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
+    outcomes = [outcome for _, outcome in recalls]
+    injected = sum(outcome in ("full", "partial") for outcome in outcomes)
+    return Page("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": injected})
 
 
-async def digest(visit: Visit) -> Shown:
+async def digest(viewer: Viewer) -> Page:
     """What was learnt, changed and forgotten in the last days."""
-    time = visit.query.get("time", "week")
+    time = viewer.query.get("time", "week")
     if time not in _TIMES:
         raise NothingHere
-    found = await visit.memory.record(visit.session, "digest", time)
-    return Shown("digest.html", {"digest": found, "times": _TIMES, "time": time})
+    found = await viewer.memory.record(viewer.session, "digest", time)
+    return Page("digest.html", {"digest": found, "times": _TIMES, "time": time})
 
 
-async def memories(visit: Visit) -> Shown:
+_FILTERS: Final = ("category", "type", "since", "until")
+
+
+async def memories(viewer: Viewer) -> Page:
     """Search the memories, or leaf through them from the newest."""
-    asked = {name: visit.query.get(name, "") for name in ("q", "kind", "category", "type", "since", "until", "session")}
+    fields = {name: viewer.query.get(name, "") for name in ("q", "kind", *_FILTERS, "session")}
     problem, older, late = "", "", False
-    found: Sequence[Any] = ()
+    hits: Sequence[Any] = ()
     try:
-        if any(asked[name] for name in ("q", "kind", "session")):
-            hits = await visit.memory.search(
-                visit.session,
-                asked["q"],
+        if any(fields[name] for name in ("q", "kind", "session")):
+            filters: dict[str, Any] = {name: fields[name] or None for name in _FILTERS}
+            found = await viewer.memory.search(
+                viewer.session,
+                fields["q"],
                 limit=_FOUND,
-                kinds=[asked["kind"]] if asked["kind"] else None,
-                category=asked["category"] or None,
-                type=asked["type"] or None,
-                since=asked["since"] or None,
-                until=asked["until"] or None,
-                session_key=asked["session"] or None,
+                kinds=[fields["kind"]] if fields["kind"] else None,
+                session_key=fields["session"] or None,
+                **filters,
             )
-            found, late = hits, hits.late
+            hits, late = found, found.late
         else:
-            found, older = await _newest(visit, asked)
+            hits, older = await _newest(viewer, fields)
     except UsageError as error:
         problem = str(error)
-    values = {"asked": asked, "found": found, "older": older, "problem": problem, "late": late}
-    weak_below = visit.session.settings.auto_recall.min_score
-    return Shown("memories.html", values | {"kinds": KINDS, "categories": CATEGORIES, "weak_below": weak_below})
+    values = {"asked": fields, "found": hits, "older": older, "problem": problem, "late": late}
+    weak_below = viewer.session.settings.auto_recall.min_score
+    return Page("memories.html", values | {"kinds": KINDS, "categories": CATEGORIES, "weak_below": weak_below})
 
 
-async def _newest(visit: Visit, asked: Mapping[str, str]) -> tuple[Sequence[Any], str]:
+async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[Any], str]:
     """Return memories from the newest on, and the address of the next page, "" for none.
 
     A page begins behind a time, and behind so many rows of that same time.
@@ -317,55 +287,55 @@ async def _newest(visit: Visit, asked: Mapping[str, str]) -> tuple[Sequence[Any]
         NothingHere: the page's place is none.
         UsageError: there is no such type or day.
     """
-    skipped = visit.number("skip", most=_MOST_SKIPPED)
+    skipped = viewer.number("skip", most=_MOST_SKIPPED)
     try:
-        before = float(visit.query.get("before") or "inf")
+        before = float(viewer.query.get("before") or "inf")
     except ValueError:
         raise NothingHere from None
     if math.isnan(before):
         raise NothingHere
-    given = {name: asked[name] or None for name in ("category", "type", "since", "until")}
-    only = as_filter(**given, zone=visit.zone) or Filter()
+    filters = {name: fields[name] or None for name in _FILTERS}
+    only = as_filter(**filters, zone=viewer.zone) or Filter()
     until = min(before + _INSTANT, math.inf if only.until is None else only.until)
     only = replace(only, until=until if until < math.inf else None)
-    rows = await visit.memory.browsing.newest(visit.session, only, limit=_A_PAGE + skipped + 1)
+    rows = await viewer.memory.browsing.newest(viewer.session, only, limit=_A_PAGE + skipped + 1)
     rows = rows[skipped:]
     shown = [row.entry for row in rows[:_A_PAGE]]
     if len(rows) <= _A_PAGE:
         return shown, ""
     at = shown[-1].at
     same = sum(entry.at == at for entry in shown) + (skipped if at == before else 0)
-    return shown, visit.link("/memories", before=repr(at), skip=same, **given)
+    return shown, viewer.link("/memories", before=repr(at), skip=same, **filters)
 
 
-async def memory(visit: Visit) -> Shown:
-    """One memory: where it came from, what became of it, and how to change it."""
-    details = await visit.memory.browsing.details(visit.session, visit.query["id"])
+async def memory(viewer: Viewer) -> Page:
+    """One memory: its source, its history, and how to change it."""
+    details = await viewer.memory.browsing.details(viewer.session, viewer.query["id"])
     if details is None:
         raise NothingHere
     ours = details.stored is not None and is_writable(details.stored.file)
-    return Shown("memory.html", {"details": details, "ours": ours})
+    return Page("memory.html", {"details": details, "ours": ours})
 
 
-async def document(visit: Visit) -> Shown:
+async def document(viewer: Viewer) -> Page:
     """MEMORY.md, to be edited in place."""
-    text = await visit.memory.browsing.document(visit.session)
+    text = await viewer.memory.browsing.document(viewer.session)
     readable = not any("\udc80" <= character <= "\udcff" for character in text)
-    return Shown("document.html", {"text": text if readable else "", "was": digest_of(text), "readable": readable})
+    return Page("document.html", {"text": text if readable else "", "was": digest_of(text), "readable": readable})
 
 
-async def save_document(visit: Visit, text: str, was: str) -> Shown | None:
+async def save_document(viewer: Viewer, text: str, was: str) -> Page | None:
     """Save an edited MEMORY.md. Return None when it is saved, else a page with both texts."""
     text = text.replace("\r\n", "\n")
-    if await visit.memory.browsing.save_document(visit.session, text, digest=was):
+    if await viewer.memory.browsing.save_document(viewer.session, text, digest=was):
         return None
-    now = await visit.memory.browsing.document(visit.session)
-    return Shown("document.html", {"text": text, "was": digest_of(now), "readable": True, "now": now})
+    now = await viewer.memory.browsing.document(viewer.session)
+    return Page("document.html", {"text": text, "was": digest_of(now), "readable": True, "now": now})
 
 
-async def conversations(visit: Visit) -> Shown:
+async def conversations(viewer: Viewer) -> Page:
     """The days with conversations, month by month, the newest first."""
-    days = await visit.memory.browsing.days(visit.session)
+    days = await viewer.memory.browsing.days(viewer.session)
     months = sorted({(day.year, day.month) for day in days}, reverse=True)
     most = max(days.values(), default=1)
     shown = [
@@ -378,49 +348,51 @@ async def conversations(visit: Visit) -> Shown:
         }
         for year, month in months
     ]
-    return Shown("conversations.html", {"months": shown})
+    return Page("conversations.html", {"months": shown})
 
 
-async def one_day(visit: Visit) -> Shown:
-    """What was said on a day, session by session."""
+async def one_day(viewer: Viewer) -> Page:
+    """The conversations of a day, session by session."""
     try:
-        day = date.fromisoformat(visit.query["day"])
+        day = date.fromisoformat(viewer.query["day"])
         earlier, later = day - timedelta(days=1), day + timedelta(days=1)
-        talks = await visit.memory.browsing.talks(visit.session, day)
+        talks = await viewer.memory.browsing.talks(viewer.session, day)
     except (ValueError, OverflowError):
         raise NothingHere from None
-    return Shown("day.html", {"day": day, "talks": talks, "earlier": earlier, "later": later})
+    return Page("day.html", {"day": day, "talks": talks, "earlier": earlier, "later": later})
 
 
-async def exchange(visit: Visit) -> Shown:
+async def exchange(viewer: Viewer) -> Page:
     """An exchange, with those around it."""
-    turn = visit.number("turn")
-    talk = await visit.memory.browsing.talk(visit.session, turn, around=_AROUND)
+    turn = viewer.number("turn")
+    talk = await viewer.memory.browsing.talk(viewer.session, turn, around=_AROUND)
     if talk is None:
         raise NothingHere
-    return Shown("exchange.html", {"talk": talk, "turn": turn})
+    return Page("exchange.html", {"talk": talk, "turn": turn})
 
 
-async def replies(visit: Visit) -> Shown:
-    """The replies, each with what it was given."""
-    before = visit.number("before", _LATEST, most=_LATEST)
-    found = await visit.memory.browsing.replies(visit.session, before=before, limit=_REPLIES_LISTED + 1)
-    older = visit.link("/replies", before=found[_REPLIES_LISTED - 1].reply.turn) if len(found) > _REPLIES_LISTED else ""
-    return Shown("replies.html", {"replies": found[:_REPLIES_LISTED], "older": older})
+async def replies(viewer: Viewer) -> Page:
+    """The replies, each with the memories that were injected."""
+    before = viewer.number("before", _LATEST, most=_LATEST)
+    found = await viewer.memory.browsing.replies(viewer.session, before=before, limit=_REPLIES_LISTED + 1)
+    older = (
+        viewer.link("/replies", before=found[_REPLIES_LISTED - 1].reply.turn) if len(found) > _REPLIES_LISTED else ""
+    )
+    return Page("replies.html", {"replies": found[:_REPLIES_LISTED], "older": older})
 
 
-async def reply(visit: Visit) -> Shown:
-    """One reply: what was considered for it, why it was told or left out, and how long each part took."""
-    turn = visit.number("turn")
-    found = await visit.memory.browsing.replies(visit.session, before=turn + 1, limit=1)
+async def reply(viewer: Viewer) -> Page:
+    """One reply: what was considered for it, why it was injected or omitted, and how long each part took."""
+    turn = viewer.number("turn")
+    found = await viewer.memory.browsing.replies(viewer.session, before=turn + 1, limit=1)
     if not found or found[0].reply.turn != turn:
         raise NothingHere
-    (told,) = found
-    report = told.reply.report
+    (details,) = found
+    report = details.reply.report
     rows = [
         {
             "id": row.id,
-            "text": told.texts.get(row.id, ""),
+            "text": details.texts.get(row.id, ""),
             "fate": row.fate,
             "score": row.score,
             "terms": [(name, row.terms[name]) for name in TERMS if abs(row.terms.get(name, 0.0)) >= _TERM_SHOWN],
@@ -428,14 +400,14 @@ async def reply(visit: Visit) -> Shown:
         for row in (report.rows if report else ())
     ]
     parts = [(name, report.milliseconds[name]) for name in _PARTS if name in report.milliseconds] if report else []
-    threshold = visit.session.settings.auto_recall.min_score
-    values = {"told": told, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
-    return Shown("reply.html", values)
+    threshold = viewer.session.settings.auto_recall.min_score
+    values = {"told": details, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
+    return Page("reply.html", values)
 
 
-async def settings(visit: Visit) -> Shown:
+async def settings(viewer: Viewer) -> Page:
     """The settings in force."""
-    return Shown("settings.html", {"rows": rows_of(visit.memory.config, visit.memory.agent, visit.language)})
+    return Page("settings.html", {"rows": rows_of(viewer.memory.config, viewer.memory.agent, viewer.language)})
 
 
 VIEWS: Final[Mapping[str, View]] = {
@@ -457,8 +429,8 @@ VIEWS: Final[Mapping[str, View]] = {
 }
 
 
-def _start(visit: Visit, day: date) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=visit.zone).astimezone(visit.zone).timestamp()
+def _start(viewer: Viewer, day: date) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=viewer.zone).astimezone(viewer.zone).timestamp()
 
 
 def _heat(number: int, most: int) -> int:

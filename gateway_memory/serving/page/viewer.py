@@ -1,4 +1,4 @@
-"""One request of a browser that is signed in: whose memory it looks at, in which language, and what it is shown."""
+"""A browser that looks at a memory: whose memory it is, in which language, and what the pages need of both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from datetime import date, datetime, tzinfo
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from gateway_memory.edge.phrases import Language
+from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.serving.page.words import word
+from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
 
-__all__ = ["Note", "NothingHere", "Shown", "Visit", "visited"]
+__all__ = ["Note", "NothingHere", "Page", "Viewer", "preferred", "session_for", "word"]
 
 
 _DIGITS: Final = 18
@@ -21,12 +21,15 @@ _MOST: Final = 10**_DIGITS - 1
 """The largest number in an address: databases hold it, and the next one too."""
 
 
-class NothingHere(Exception):  # noqa: N818 - an answer, no error
+class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
     """Raised for an address that names nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Page:
     """A page to show: its template, and what stands in it."""
 
     template: str
@@ -47,10 +50,12 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """A request. of: the key of the scope that it looks at. query: what stands behind the path.
+class Viewer:
+    """A request of a browser that is signed in. of: the key of the scope that it looks at.
 
-    form_token: what each form of this visitor carries. path: the path without the query.
+    query: the arguments of the address, with those in the path.
+
+    form_token: what each form of this browser carries. path: the path without the query.
     """
 
     memory: GatewayMemory
@@ -90,7 +95,7 @@ class Visit:
         return self.path == path or (path != "/" and self.path.startswith(f"{path}/"))
 
     def word(self, name: str, /, **values: object) -> str:
-        """Return a text of the page in the visitor's language."""
+        """Return a text of the page in the browser's language."""
         return word(self.language, name, **values)
 
     def link(self, path: str, /, **query: object) -> str:
@@ -118,25 +123,54 @@ class Visit:
 
     async def of_scope(self, scope: str) -> Session:
         """Return the session in which the page reads another scope."""
-        return await visited(self.memory, scope, self.language)
+        return await session_for(self.memory, scope, self.language)
 
     def today(self) -> date:
         """Return the current day in the configured zone."""
         return self.memory.now().astimezone(self.zone).date()
 
 
-async def visited(memory: GatewayMemory, scope: str, language: Language) -> Session:
+async def session_for(memory: GatewayMemory, scope: str, language: Language) -> Session:
     """Return the session in which a page reads and changes a scope.
 
     Raises:
         NothingHere: there is no such scope.
     """
     try:
-        found = Scope.parse(scope)
+        parsed = Scope.parse(scope)
     except UsageError:
         raise NothingHere from None
-    if found != OWNER_SCOPE and not await memory.browsing.holds(found):
+    if parsed != OWNER_SCOPE and not await memory.browsing.holds(parsed):
         raise NothingHere
-    session = await memory.visit(**found.whose)
+    session = await memory.visit(**parsed.whose)
     session.language = language
     return session
+
+
+# The texts of the page, and the language in which a browser wants them.
+
+
+def word(language: Language, name: str, /, **values: object) -> str:
+    """Return a text of the page. values: what stands in its braces."""
+    text: str = texts("page")[name][language]
+    return text.format(**values) if values else text
+
+
+def preferred(accepted: str, chosen: str) -> Language:
+    """Return the language of a request. accepted: its Accept-Language header. chosen: what the browser switched to."""
+    if chosen in ("zh", "en"):
+        return "zh" if chosen == "zh" else "en"
+    wanted = [
+        (_quality(rest), name.strip().lower())
+        for name, _, rest in (part.partition(";") for part in accepted.split(","))
+    ]
+    best = max((each for each in wanted if each[1][:2] in ("zh", "en")), key=lambda each: each[0], default=(0.0, "en"))
+    return "zh" if best[1].startswith("zh") else "en"
+
+
+def _quality(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0

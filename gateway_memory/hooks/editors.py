@@ -1,10 +1,10 @@
-"""Where an editor keeps its hooks, how long it lets them run, and where a project's memory is."""
+"""What tells editors apart: their files, time limits and responses; and where a project's memory is."""
 
 import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -23,12 +23,34 @@ __all__ = [
     "joined_in",
     "limit_of",
     "project_of",
+    "response_of",
     "workspace_of",
 ]
 
 Editor = Literal["cursor", "claude-code"]
 FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 """Each editor's file, in a project or in the home folder."""
+_Respond = Callable[[str], dict[str, Any]]
+
+
+def _context(event: str) -> _Respond:
+    return lambda text: {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+_RESPONSES: Final[dict[Editor, dict[str, tuple[_Respond, dict[str, Any]]]]] = {
+    "cursor": {
+        "sessionStart": (lambda text: {"additional_context": text}, {"additional_context": ""}),
+        "userPromptSubmit": (lambda text: {"continue": True, "additional_context": text}, {"continue": True}),
+        "preCompact": (lambda text: {"user_message": text}, {}),
+        "stop": (lambda text: {"followup_message": text}, {}),
+    },
+    "claude-code": {  # it takes no text before a compaction: what it compacts is in the transcript, which was just read
+        "sessionStart": (_context("SessionStart"), _context("SessionStart")("")),
+        "userPromptSubmit": (_context("UserPromptSubmit"), {}),
+        "stop": (lambda text: {"decision": "block", "reason": text}, {}),
+    },
+}
+"""The JSON by which an editor takes a text at an event, and what it gets where there is none."""
 OURS: Final = re.compile(
     rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook ({'|'.join(EVENTS)})\b"
 )
@@ -92,6 +114,12 @@ def _repository_of(folder: Path) -> str:
         found = _REMOTE.search((state / "config").read_text("utf-8", "replace"))
         return found[1] if found else state.parent.name
     return root.name
+
+
+def response_of(editor: Editor, event: str, text: str) -> tuple[dict[str, Any], bool]:
+    """Return the response to a hook in the form of its editor, and whether it holds the text."""
+    respond, empty = _RESPONSES[editor].get(event, (None, {}))
+    return (respond(text), True) if respond and text else (empty, False)
 
 
 def limit_of(editor: Editor, event: str, project: Path) -> float:

@@ -1,17 +1,19 @@
-"""Options that shell commands share, for the workspace and the scope, and checks of files and folders."""
+"""The parser of shell commands, the options that they share, and checks of files and folders."""
 
 import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
+from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import KINDS, OWNER_KEY, Kind, Whose, is_name, owner_unless_named
+from gateway_memory.scope import KINDS, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
 __all__ = [
     "WORKSPACE_VARIABLE",
-    "add_place",
+    "Parser",
+    "add_memory",
     "add_whose",
     "add_workspace",
     "check_output",
@@ -23,30 +25,42 @@ __all__ = [
 WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
 
 
-def add_workspace(parser: argparse.ArgumentParser) -> None:
+class Parser(argparse.ArgumentParser):
+    """A parser that finds the help of its arguments in `texts/shell.json`, by the command and by their names.
+
+    section: the command's entry there; by default, the words behind the program's name.
+    """
+
+    def __init__(self, *values: Any, section: str = "", **options: Any) -> None:
+        self._section = section
+        super().__init__(*values, **options)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an argument. Without `help`, it has that of the file."""
+        return super().add_argument(*names, **{"help": self.help_of(names[-1]), **options})
+
+    def help_of(self, name: str) -> str | None:
+        """Return the help of an argument, None if it needs none."""
+        own = texts("shell").get(self._section or self.prog.removeprefix(f"{SHELL} "), {})
+        text: str | None = own.get(name) or texts("shell")["every command"].get(name)
+        return text and text.replace("{forms}", forms())
+
+
+def add_workspace(parser: Parser) -> None:
     """Add --workspace. Its default is the environment variable, then ./workspace."""
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace").expanduser()
-    parser.add_argument(
-        "--workspace",
-        type=Path,
-        default=default,
-        metavar="FOLDER",
-        help=f"the memory's folder (default: ${WORKSPACE_VARIABLE}, else ./workspace)",
-    )
+    parser.add_argument("--workspace", type=Path, default=default, metavar="FOLDER")
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Add --workspace, --config, --agent, and the options of `add_whose`."""
+def add_memory(parser: Parser) -> None:
+    """Add --workspace, --config and --agent."""
     add_workspace(parser)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
-    parser.add_argument(
-        "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
-    )
-    add_whose(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE")
+    parser.add_argument("--agent", default="main", metavar="ID")
 
 
 def add_whose(
-    parser: argparse.ArgumentParser,
+    parser: Parser,
     what: str = "{} memory instead of the owner's",
     *,
     owner: bool = False,

@@ -1,4 +1,4 @@
-"""Where the service listens and which workspaces it serves: from the options and the config, or a refusal."""
+"""What the service serves and where it listens: from the shell's options and the config."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from pathlib import Path
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError
 
-__all__ = ["Place", "place_of"]
+__all__ = ["ServeOptions", "serve_options"]
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ServeOptions:
     """workspaces: by agent. socket: a Unix socket instead of host and port, or "". hosts: see `Access`.
 
     certificate, key: PEM files, or "".
@@ -29,9 +29,9 @@ class Place:
     key: str
 
 
-def place_of(
+def serve_options(
     config: Config, *, workspace: Path | None, default: Path, host: str | None, port: int | None, socket: str | None
-) -> Place:
+) -> ServeOptions:
     """Return where to serve what. The options, where they are given, take precedence over the config.
 
     workspace: the option. default: the folder if neither the option nor the config names one.
@@ -58,7 +58,7 @@ def place_of(
             )
         if address in _ANY and not settings.hosts:
             raise ConfigError(f"{address}: serve.hosts must list the names by which clients reach the service")
-    return Place(
+    return ServeOptions(
         workspaces=workspaces,
         host="127.0.0.1" if address.lower() == "localhost" else address,
         port=settings.port if port is None else port,

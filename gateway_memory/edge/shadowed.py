@@ -1,12 +1,12 @@
-"""Check that `extractor`, `recall` and `notifier` are the packages that were installed with this one."""
+"""Refuse to start where another package hides `extractor`, `recall` or `notifier`, which were installed with this."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["check_neighbours"]
+__all__ = ["check_packages"]
 
 
-def check_neighbours() -> None:
+def check_packages() -> None:
     """Check that no other module has the name of one of our packages, since their names are common and top-level.
 
     Raises:
@@ -14,14 +14,14 @@ def check_neighbours() -> None:
     """
     home = Path(__file__).resolve().parents[2]
     for name in ("extractor", "recall", "notifier"):
-        found = _place_of(name)
-        if found is None or found.resolve() != home / name / "__init__.py":
+        file = _file_of(name)
+        if file is None or file.resolve() != home / name / "__init__.py":
             from gateway_memory.errors import ShadowedPackageError
 
-            raise ShadowedPackageError(name, expected=home / name, found=found)
+            raise ShadowedPackageError(name, expected=home / name, found=file)
 
 
-def _place_of(name: str) -> Path | None:
+def _file_of(name: str) -> Path | None:
     """Return the file that `import name` loads, or None."""
     try:
         spec = find_spec(name)

@@ -13,20 +13,20 @@ from starlette.requests import ClientDisconnect, Request
 from gateway_memory.config.settings import LimitSettings
 from gateway_memory.edge.content import well_formed
 from gateway_memory.serving.errors import ServiceError, mistakes_of
-from gateway_memory.serving.models import Asked
+from gateway_memory.serving.models import RequestBody
 
-__all__ = ["Form", "asked_of", "body_of", "form_of"]
+__all__ = ["Form", "parsed_body", "read_body", "read_form"]
 
 
-A = TypeVar("A", bound=Asked)
+T = TypeVar("T", bound=RequestBody)
 
 _JSON: Final = "application/json"
 _NAMES: Final = frozenset({"id", "key", "speaker"})
 """Fields that say who and what. Two that differ in broken characters alone must not become the same."""
 
 
-async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A:
-    """Return what a request asks.
+async def parsed_body(request: Request, model: type[T], limits: LimitSettings) -> T:
+    """Return the body of a request as its model.
 
     pydantic's parser takes no JSON that is nested more than some 200 deep.
 
@@ -36,18 +36,18 @@ async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON or request.headers.get("content-encoding", "identity").lower() != "identity":
         raise ServiceError("bad_request", f"expected a body of JSON with Content-Type: {_JSON}, not compressed")
-    body = await body_of(request, limits)
+    body = await read_body(request, limits)
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             with contextlib.suppress(ValidationError):
                 return model.model_validate_json(_mended(body))
-        told, where = mistakes_of(error, _names_of(model))
-        raise ServiceError("bad_request", told, where) from None
+        message, where = mistakes_of(error, list(model.model_fields))
+        raise ServiceError("bad_request", message, where) from None
 
 
-async def body_of(request: Request, limits: LimitSettings) -> bytes:
+async def read_body(request: Request, limits: LimitSettings) -> bytes:
     """Return the body of a request.
 
     Raises:
@@ -96,10 +96,6 @@ def _too_large(limits: LimitSettings) -> ServiceError:
     return ServiceError("too_large", f"a body has at most {limits.body_bytes} bytes (serve.limits.bodyBytes)")
 
 
-def _names_of(model: type[Asked]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
 # The forms of the page as they come: read within the service's limits, and each field as often as it may be given.
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -128,15 +124,15 @@ class Form:
         return self._fields.get(name, ("",))
 
 
-async def form_of(request: Request, limits: LimitSettings) -> Form:
-    """Return the form that a request brings. What is no valid text in it is replaced.
+async def read_form(request: Request, limits: LimitSettings) -> Form:
+    """Return the form of a request. Characters that are not valid are replaced.
 
     Raises:
         ServiceError: bad_request, too_large or too_slow.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise ServiceError("bad_request", "")
-    body = await body_of(request, limits)
+    body = await read_body(request, limits)
     fields: dict[str, list[str]] = {}
     try:
         given = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace")

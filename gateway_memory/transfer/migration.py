@@ -1,4 +1,4 @@
-"""Move a whole memory between files and PostgreSQL, so that it can be killed at any moment and run again.
+"""Migrate a whole memory between files and PostgreSQL; it can be killed at any moment and run again.
 
 The target keeps up to where each part was copied, in the same transaction as the rows. No process opens it before all
 parts were compared with those of the source. The source stays as it is.
@@ -18,14 +18,14 @@ from gateway_memory.store.journal.migration import FilesSide, Side
 from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
 from gateway_memory.sync.opening import dsn_of
 
-__all__ = ["Compared", "Moved", "Place", "copy", "move"]
+__all__ = ["Compared", "Location", "Migrated", "copy", "migrate"]
 
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Location:
     """Where a memory is. workspace: of files, or of a host of PostgreSQL, whose turns may wait there."""
 
     store: StoreSettings
@@ -52,8 +52,8 @@ class Compared:
 
 
 @dataclass(slots=True, kw_only=True)
-class Moved:
-    """What a move did. resumed: it went on with an earlier one.
+class Migrated:
+    """What a migration did. resumed: it continued an earlier one.
 
     nul: how many NUL characters became U+FFFD. undecodable: how many texts held bytes that are not UTF-8.
     """
@@ -72,13 +72,13 @@ class Moved:
         return all(each.is_same for each in self.compared)
 
 
-def move(source: Place, target: Place, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
-    """Move a memory, or go on with a move that was not completed; progress is called with numbers of rows.
+def migrate(source: Location, target: Location, *, progress: Callable[[int], object] = lambda _: None) -> Migrated:
+    """Migrate a memory, or continue a migration that was not completed; progress is called with numbers of rows.
 
     Raises:
         UsageError: another process has one of them open, the target is not empty, or both are of one kind.
         ConfigError: the DSN is not set.
-        StoreError: something can't be read or written. The move can be run again.
+        StoreError: something can't be read or written. The migration can be run again.
     """
     if source.is_shared == target.is_shared:
         advice = (
@@ -105,8 +105,8 @@ def move(source: Place, target: Place, *, progress: Callable[[int], object] = la
         return copy(stack.enter_context(files), stack.enter_context(there), progress=progress)
 
 
-def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
-    """Copy all parts to a target that is empty or holds an unfinished copy, and compare them. Raises as `move`."""
+def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lambda _: None) -> Migrated:
+    """Copy all parts to a target that is empty or holds an unfinished copy, and compare them. Raises as `migrate`."""
     unknown = source.tables() - PARTS.keys() - NOT_MIGRATED
     if unknown:
         raise UsageError(f"{source.place} has tables of a newer version ({', '.join(sorted(unknown))}): upgrade first")
@@ -127,7 +127,7 @@ def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lamb
     for part, names in columns.items():
         if set(names) != target.columns(part):
             raise UsageError(f"{part} has other columns in {target.place}; bring both sides to this version first")
-    moved = Moved(source=source.place, target=target.place, resumed=unfinished is not None, notes=source.notes())
+    migrated = Migrated(source=source.place, target=target.place, resumed=unfinished is not None, notes=source.notes())
     counters = source.counters()
     target.count_on(counters)  # first too: PostgreSQL makes room for exchanges by it
     for part, names in columns.items():
@@ -138,26 +138,26 @@ def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lamb
         counting = _Nul(source.rows(part, names, None))
         rows = as_migrated(part, names, counting, without_nul=target.without_nul)
         here, there = tally(part, names, rows), tally(part, names, target.rows(part, names, None))
-        moved.compared.append(Compared(part=part, source=here, target=there))
-        moved.nul += counting.number if target.without_nul else 0
-    moved.undecodable = source.changed
-    if moved.holds:
+        migrated.compared.append(Compared(part=part, source=here, target=there))
+        migrated.nul += counting.number if target.without_nul else 0
+    migrated.undecodable = source.changed
+    if migrated.holds:
         target.finish()
-    return moved
+    return migrated
 
 
 def _copy(source: Side, target: Side, part: str, columns: Sequence[str], progress: Callable[[int], object]) -> None:
     after = target.cursor(part)
     if after == DONE:
         return
-    moved = partial(as_migrated, part, columns, without_nul=target.without_nul)
+    converted = partial(as_migrated, part, columns, without_nul=target.without_nul)
     rows = source.rows(part, columns, after)
     if not PARTS[part]:
-        target.put(part, columns, moved(rows), DONE)
+        target.put(part, columns, converted(rows), DONE)
         return
     key = [columns.index(column) for column in PARTS[part]]
     for batch in batches(rows, most_rows=_ROWS, most_bytes=_BYTES):
-        target.put(part, columns, moved(batch), [batch[-1][place] for place in key])
+        target.put(part, columns, converted(batch), [batch[-1][place] for place in key])
         progress(len(batch))
     target.put(part, columns, [], DONE)
 

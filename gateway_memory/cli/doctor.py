@@ -1,0 +1,326 @@
+"""`gateway-memory doctor`: say in words what is wrong with the broker, the model, the sessions or the episodes.
+
+Each part prints what is right and what is wrong as it finds it. The texts are in `texts/doctor.json`.
+"""
+
+import argparse
+import asyncio
+import secrets
+import socket
+import ssl
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
+from gateway_memory.cli.options import no_folder
+from gateway_memory.config.load import load_config
+from gateway_memory.edge.phrases import say, texts
+from gateway_memory.errors import ConfigError, StoreError, UsageError
+from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
+from gateway_memory.store.journal.sessions import SHARED_KEY
+from gateway_memory.sync.episodes import is_episode_page, page_of
+from gateway_memory.sync.mqtt import client_id, make_wire, read_login
+from notifier import LinkError, MqttSettings, Wire, connect
+from recall import RecallError, peek
+
+__all__ = ["advice_on", "mqtt_of", "run_doctor"]
+
+
+def _text(name: str, /, **values: object) -> str:
+    text: str = texts("doctor")[name]
+    return text.format(**values)
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _good(name: str, /, **values: object) -> int:
+    _write(f"✓ {_text(name, **values)}")
+    return 0
+
+
+def _bad(name: str, /, **values: object) -> int:
+    """Print what is wrong; returns how much it counts as a problem."""
+    _write(f"✗ {_text(name, **values)}")
+    return 1
+
+
+def run_doctor(args: argparse.Namespace) -> int:
+    """Examine a part of the memory and print what is wrong; returns the exit code."""
+    if args.part in ("episodes", "sessions") and no_folder(args.workspace):
+        return 1
+    try:
+        problems = _PARTS[args.part](args)
+    except (ConfigError, StoreError) as error:
+        _write(f"✗ {error}")
+        return 1
+    return 1 if problems else 0
+
+
+# The broker.
+
+_ROUND_TRIP_SECONDS: Final = 5.0
+
+
+def mqtt_of(args: argparse.Namespace) -> tuple[MqttSettings, Wire]:
+    """Return the settings of the broker, and the form of our messages there.
+
+    Raises:
+        UsageError: neither the config nor the workspace has the id of the memory.
+        ConfigError: the config has mistakes.
+    """
+    settings = load_config(args.config).for_agent(args.agent).notify.mqtt
+    journal = journal_id(Path(args.workspace))
+    if not (settings.workspace_id or journal):
+        raise UsageError(_text("mqtt_no_memory", workspace=args.workspace))
+    return settings, make_wire(settings, journal=journal or "0" * 16, instance=f"{secrets.token_hex(8)}.0")
+
+
+def advice_on(error: LinkError) -> str:
+    """Return what a person can do about a connection that failed."""
+    return _text(f"mqtt_{error.kind}")
+
+
+def _mqtt(args: argparse.Namespace) -> int:
+    settings, wire = mqtt_of(args)
+    problem = asyncio.run(_examine_broker(settings, wire))
+    if problem:
+        _write(f"✗ {problem}")
+        return 1
+    _write(_text("all_well", but="" if settings.enabled else _text("mqtt_not_enabled")))
+    return 0
+
+
+async def _examine_broker(settings: MqttSettings, wire: Wire) -> str:
+    """Return what is wrong, or ""."""
+    login = read_login(settings)
+    where = f"{settings.host}:{settings.port}"
+    if problem := await _reach(settings, where):
+        return problem
+    _good("mqtt_reached", where=where)
+    name = client_id(f"doctor-{secrets.token_hex(4)}")
+    refusals: list[str] = []
+    topic, payload = wire.hello({}, time.time(), want=False)
+    back = asyncio.Event()
+
+    def receive(*message: object) -> None:
+        if message == (topic, payload):
+            back.set()
+
+    try:
+        async with (
+            connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
+            connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
+        ):
+            # No proof that we may read: Mosquitto accepts any subscription, and withholds what its ACL forbids.
+            _good("mqtt_connected", protocol=settings.protocol, topic=wire.filters[0])
+            started = time.perf_counter()
+            await speaks.send([(topic, payload)])
+            if refusals:
+                return _text("mqtt_not_written", topic=topic, reason=refusals[0])
+            async with asyncio.timeout(_ROUND_TRIP_SECONDS):
+                await back.wait()
+            _good("mqtt_went_round", milliseconds=1000 * (time.perf_counter() - started))
+    except LinkError as error:
+        return f"{error}. {_text('mqtt_hung_up') if error.kind == 'unreachable' else advice_on(error)}"
+    except TimeoutError:
+        barred = "read" if settings.protocol == "5" else "read or to write"  # MQTT 5 reports a refused publication
+        return _text("mqtt_not_back", topic=topic, barred=barred)
+    if wire.sends_text and settings.trust_broker:
+        _write(_text("mqtt_trusted"))
+    return ""
+
+
+async def _reach(settings: MqttSettings, where: str) -> str:
+    """Return why the broker can't be reached, or ""."""
+    try:
+        async with asyncio.timeout(_ROUND_TRIP_SECONDS):
+            context = ssl.create_default_context(cafile=settings.ca_file or None) if settings.tls else None
+            if context and settings.cert_file:
+                context.load_cert_chain(settings.cert_file, settings.key_file or None)
+            _, writer = await asyncio.open_connection(settings.host, settings.port, ssl=context)
+            writer.close()
+    except OSError as error:  # its subclasses TimeoutError and SSLError too
+        name = next(name for kind, name in _NOT_REACHED if isinstance(error, kind))
+        tls, unreachable = _text("mqtt_tls"), _text("mqtt_unreachable")
+        why = _text(
+            name,
+            tls=tls,
+            unreachable=unreachable,
+            advice=tls if settings.tls else _text("mqtt_refused"),
+            seconds=_ROUND_TRIP_SECONDS,
+            reason=error.strerror or type(error).__name__,
+        )
+        return f"{where}: {why}"
+    return ""
+
+
+_NOT_REACHED: Final[tuple[tuple[type[OSError], str], ...]] = (
+    (ssl.SSLCertVerificationError, "mqtt_certificate"),
+    (ssl.SSLError, "mqtt_tls"),
+    (socket.gaierror, "mqtt_no_host"),
+    (ConnectionRefusedError, "mqtt_connection_refused"),
+    (TimeoutError, "mqtt_no_answer"),
+    (FileNotFoundError, "mqtt_no_file"),
+    (ConnectionResetError, "mqtt_reset"),
+    (OSError, "mqtt_other"),
+)
+"""The text for an error; the first that fits."""
+
+
+# The model: three small questions, and what it can do.
+
+_NOW: Final = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+_SMALL: Final = (
+    ("English", "haha ok. btw my sister Ana moved to Leeds in January, so I'm up there most weekends", "Leeds"),
+    ("Chinese", "好的。对了，我姐姐李娜一月份搬到苏州去了，我周末常去看她", "苏州"),
+)
+_WINDOW: Final = 4_600
+"""Tokens of a batch that is longer than Ollama's usual context of 4,096."""
+_LINE: Final = "And then we talked about the weather, and about nothing in particular, for most of the afternoon."
+_LINE_TOKENS: Final = 20
+_LINES: Final = 12
+_MILLION: Final = 1_000_000
+
+
+def _model(args: argparse.Namespace) -> int:
+    settings = load_config(args.config).for_agent(args.agent).auto_extract
+    if not has_model(settings):
+        return _bad("model_none")
+    # Its own wording is shown, not the sentence at which a small one points.
+    return asyncio.run(_examine_model(replace(settings, context_tokens=0, prompt="full")))
+
+
+async def _examine_model(settings: ExtractorSettings) -> int:
+    name, model_name, key = access_of(settings)
+    where = settings.base_url or f"{name}'s own address"
+    _write(_text("model_at", model=model_name, where=where, key="with a key" if key != "none" else "without a key"))
+    model = Model(settings)
+    problems, total, slowest = 0, Usage(), 0.0
+    try:
+        for language, message, place in _SMALL:
+            contents, usage, seconds = await _notes(model, [message])
+            if not total.calls:
+                _good("model_reached")
+                _good(f"model_{model.form}")
+            total, slowest = total + usage, max(slowest, seconds)
+            rate = (usage.input_tokens + usage.output_tokens) / max(seconds, 1e-3)
+            cost = _text("model_cost", seconds=seconds, usage=usage, rate=rate)
+            if any(place in content for content in contents):
+                _good("model_understands", language=language, contents="; ".join(contents), cost=cost)
+            else:
+                problems += _bad("model_misses", language=language, place=place, cost=cost)
+        # About something that stands before a long text.
+        _, message, place = _SMALL[0]
+        filler = " ".join([_LINE] * _LINES)
+        contents, usage, seconds = await _notes(model, [message, *([filler] * (_WINDOW // (_LINE_TOKENS * _LINES)))])
+        sees = any(place in content for content in contents)
+        if usage.calls > 1 or sees:
+            _good("model_halves" if usage.calls > 1 else "model_holds", tokens=_WINDOW)
+        else:
+            problems += _bad("model_short", tokens=_WINDOW)
+    except ModelError as error:
+        known = f"model_{error.kind}" in texts("phrases")
+        return _bad("model_no_answer", why=say("en", f"model_{error.kind}" if known else "model_unknown"))
+    finally:
+        await model.close()
+    _tell_cost(settings, total, max(slowest, seconds))
+    return problems
+
+
+async def _notes(model: Model, messages: Sequence[str]) -> tuple[list[str], Usage, float]:
+    """Return what the model notes of messages, what it used, and the seconds that it took."""
+    started = time.monotonic()
+    turns = [Turn(id=number, user=text, reply="", at=_NOW) for number, text in enumerate(messages, 1)]
+    extracted = await model.extract(turns, [], now=_NOW, speaker="the owner of the assistant")
+    contents = [candidate.content for candidate in extracted.candidates]
+    return contents, extracted.usage, time.monotonic() - started
+
+
+def _tell_cost(settings: ExtractorSettings, usage: Usage, slowest: float) -> None:
+    cost = (usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price) / _MILLION
+    _good("model_batch", cost=cost / max(1, usage.calls), limit=settings.max_daily_extractions)
+    own = ExtractorSettings()
+    if settings.base_url and (settings.input_price, settings.output_price) == (own.input_price, own.output_price):
+        _write(_text("model_prices"))
+    if slowest > settings.timeout_seconds / 2:
+        _write(_text("model_slow", seconds=slowest, timeout=settings.timeout_seconds))
+
+
+# The journal: sessions that two processes share, and episodes and their index.
+
+_DAY_SECONDS: Final = 86400.0
+_LOOKED_BACK_DAYS: Final = 7
+_SLACK_SECONDS: Final = 7200.0
+"""A running gateway deletes what is overdue once an hour."""
+_SHOWN: Final = 10
+
+
+def _sessions(args: argparse.Namespace) -> int:
+    shared = 0
+    if (args.workspace / "journal.sqlite").exists():
+        with JournalInPlace.open(args.workspace) as journal:
+            shared = journal.failures_at(SHARED_KEY, time.time() - _LOOKED_BACK_DAYS * _DAY_SECONDS)
+    if shared:
+        return _bad("sessions_shared", number=shared, days=_LOOKED_BACK_DAYS)
+    return _good("sessions_well", days=_LOOKED_BACK_DAYS)
+
+
+def _episodes(args: argparse.Namespace) -> int:
+    keep_days = load_config(args.config).for_agent(args.agent).episodes.keep_days
+    turns: Sequence[KeptTurn] = ()
+    if (args.workspace / "journal.sqlite").exists():
+        with JournalInPlace.open(args.workspace) as journal:
+            turns = journal.kept_turns()
+    scopes: defaultdict[str, list[KeptTurn]] = defaultdict(list)
+    for turn in turns:
+        scopes[turn.scope].append(turn)
+    _good("turns_kept", turns=len(turns), scopes=len(scopes))
+    problems = 0
+    if bad := [turn.number for turn in turns if not turn.readable]:
+        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        problems += _bad("turns_unreadable", number=len(bad), turns=", ".join(map(str, bad[:_SHOWN])) + more)
+    else:
+        _good("turns_readable")
+    whose = sorted({OWNER_KEY, *scopes})
+    different = [text for scope in whose for text in _different(args.workspace, scope, scopes.get(scope, []))]
+    if different:
+        problems += _bad("index_late", differences="; ".join(different), file=INDEX_FILE)
+    else:
+        _good("index_well")
+    until = time.time() - keep_days * _DAY_SECONDS - _SLACK_SECONDS
+    if overdue := sum(turn.readable and turn.at < until for turn in turns) if keep_days else 0:
+        problems += _bad("turns_overdue", number=overdue, days=keep_days)
+    elif keep_days:
+        _good("turns_young", days=keep_days)
+    if not problems:
+        _write(_text("all_well", but=""))
+    return problems
+
+
+def _different(workspace: Path, scope: str, kept: Sequence[KeptTurn]) -> Iterator[str]:
+    """Yield how a scope's pages in the index differ from the turns that are kept."""
+    stored = Counter(page_of(turn.number) for turn in kept)
+    indexed: Mapping[str, int] = {}
+    try:
+        with peek(workspace / INDEX_FILE) as index:
+            indexed = {name: size for name, (_, size) in index.stamps(scope).items() if is_episode_page(name)}
+    except RecallError:  # missing, or of another version: it is built again
+        pass
+    pages = [page for page in stored.keys() | indexed.keys() if stored[page] != indexed.get(page, 0)]
+    if pages:
+        there = sum(indexed.values())
+        yield _text("index_differs", number=len(kept), scope=scope, indexed=there, pages=len(pages))
+
+
+_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes}

@@ -1,0 +1,89 @@
+"""The texts that people read: each is there in both languages, and each that the code names exists."""
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+
+import gateway_memory
+from gateway_memory.edge import phrases
+from gateway_memory.edge.phrases import texts
+
+FILES = sorted(path.stem for path in (Path(phrases.__file__).parent / "texts").glob("*.json"))
+PACKAGE = Path(gateway_memory.__file__).parent
+
+
+def pairs(value: Any, place: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the texts of a file that people read in both languages, each with its place."""
+    if isinstance(value, str):  # a help of the shell, which is English
+        return []
+    if "en" in value or "zh" in value:
+        return [(place, value)]
+    return [each for name, below in value.items() for each in pairs(below, f"{place}.{name}")]
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_each_text_is_in_both_languages_with_the_same_placeholders(file: str) -> None:
+    for place, text in pairs(texts(file), file):
+        assert text.keys() == {"en", "zh"}, place
+        assert all(map(str.strip, text.values())), place
+        if file in ("phrases", "page"):
+            assert placeholders(text["en"]) == placeholders(text["zh"]), place
+
+
+def constants(node: ast.expr) -> list[object]:
+    """Return the constants that an expression may be."""
+    if isinstance(node, ast.IfExp):
+        return [*constants(node.body), *constants(node.orelse)]
+    return [node.value] if isinstance(node, ast.Constant) else []
+
+
+def called_with(names: set[str], pattern: str = "**/*.py") -> set[str]:
+    """Return the names of texts with which functions of these names are called."""
+    found: set[object] = set()
+    for path in PACKAGE.glob(pattern):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name in names:
+                    found.update(each for argument in node.args[:2] for each in constants(argument))
+    return {each for each in found if isinstance(each, str) and each.isidentifier()} - {"en", "zh"}
+
+
+def test_each_phrase_that_is_said_exists() -> None:
+    said = called_with({"say", "phrase"})
+    assert len(said) > 100
+    assert {each for each in said if each not in texts("phrases")} == set()
+
+
+def test_each_word_of_the_page_exists() -> None:
+    templates = PACKAGE / "serving/page/templates"
+    shown = {
+        name
+        for path in templates.glob("*.html")
+        for name in re.findall(r'\bword\("(\w+)"[,)]', path.read_text("utf-8"))
+    }
+    assert len(shown) > 100
+    assert {each for each in shown | called_with({"word"}) if each not in texts("page")} == set()
+
+
+MESSAGES = {
+    "doctor": "cli/doctor.py",
+    "hooks": "hooks/install.py",
+    "connect": "connect/gateways.py",
+    "migration": "cli/postgres.py",
+}
+
+
+@pytest.mark.parametrize(("file", "module"), MESSAGES.items())
+def test_each_message_of_the_shell_exists(file: str, module: str) -> None:
+    printed = called_with({"_text", "_good", "_bad", "_lines"}, module)
+    assert len(printed) > 5
+    assert {each for each in printed if each not in texts(file)} == set()
