@@ -16,8 +16,6 @@ from .categories import traits_of
 from .tables.reader import table
 from .types import Candidate
 
-__all__ = ["SPEAKER", "WORDS", "Kind", "Meaning", "direction_of", "meaning_of", "understood", "words_of"]
-
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 
 _TABLE: Final = table("directions")

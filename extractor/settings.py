@@ -8,8 +8,6 @@ from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from gateway_memory.runtime.ground import is_base_url
 
-__all__ = ["ExtractorSettings", "check_model", "provider_of"]
-
 _A_DAY_SECONDS = 86_400
 _A_YEAR_SECONDS = 31_536_000
 _MOST = 1_000_000_000

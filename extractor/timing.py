@@ -3,8 +3,6 @@
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Debouncer"]
-
 Key = TypeVar("Key", bound=Hashable)
 
 

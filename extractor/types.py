@@ -5,25 +5,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "Action",
-    "Candidate",
-    "Cleaned",
-    "Decision",
-    "Doubt",
-    "ExtractorError",
-    "Importance",
-    "Kept",
-    "Known",
-    "MemoryType",
-    "ModelError",
-    "Reason",
-    "Turn",
-    "Usage",
-    "Verdict",
-]
-
-
 MemoryType: TypeAlias = Literal["W", "B", "O"]
 Importance: TypeAlias = Literal["high", "normal"]
 Action: TypeAlias = Literal["add", "skip", "update", "supersede"]

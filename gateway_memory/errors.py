@@ -2,25 +2,6 @@
 
 from pathlib import Path
 
-__all__ = [
-    "ClosedError",
-    "ConfigError",
-    "GatewayMemoryError",
-    "JournalDamagedError",
-    "LeaseLostError",
-    "RefusedError",
-    "SchemaFromFutureError",
-    "ShadowedPackageError",
-    "StoreBusyError",
-    "StoreError",
-    "StoreRefusedError",
-    "UsageError",
-    "WorkspaceError",
-    "how_to_install",
-    "place_of",
-    "store_failed",
-]
-
 
 class GatewayMemoryError(Exception):
     """The base class of all errors of gateway-memory."""

@@ -11,21 +11,6 @@ from gateway_memory.config.settings import CHOSEN_IDS, Address, IdentitySettings
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import OWNER, Owner, Scope, Whose, is_name, resolve_scopes
 
-__all__ = [
-    "KINDS",
-    "Facts",
-    "Place",
-    "Refused",
-    "Speaker",
-    "agent_of",
-    "checked",
-    "is_same",
-    "session_types",
-    "who",
-    "without_secrets",
-]
-
-
 # What a session key says: its kind, its agent, and the key as it may be stored.
 
 _ALSO: Final[dict[str, tuple[str, ...]]] = {

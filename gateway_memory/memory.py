@@ -30,8 +30,6 @@ from notifier import Channel
 if TYPE_CHECKING:
     from recall import TextEncoder
 
-__all__ = ["GatewayMemory"]
-
 log = get_logger(__name__)
 
 

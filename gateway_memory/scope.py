@@ -11,28 +11,6 @@ from typing import Final, TypedDict, TypeGuard, Unpack, cast
 
 from gateway_memory.errors import UsageError
 
-__all__ = [
-    "KINDS",
-    "LONGEST_NAME",
-    "OWNER",
-    "OWNER_KEY",
-    "OWNER_SCOPE",
-    "Kind",
-    "Owner",
-    "Scope",
-    "Whose",
-    "folders",
-    "folders_in",
-    "forms",
-    "is_name",
-    "named_in",
-    "owner_unless_named",
-    "resolve_scope",
-    "resolve_scopes",
-    "scopes_of",
-    "shortened",
-]
-
 
 class Owner:
     """The type of `OWNER`."""

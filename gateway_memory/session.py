@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gateway_memory.store.report import ReplyReport
     from gateway_memory.store.withheld import Withheld
 
-__all__ = ["FEATURES", "Feature", "InContext", "PendingUpdates", "Position", "Session", "SessionRegistry", "Who"]
-
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
 """The features that `/memory on` and `/memory off` switch for one session."""

@@ -47,8 +47,6 @@ from notifier import Announcer, Bus, BusChannel, Channel
 if TYPE_CHECKING:
     from notifier import Notifier
 
-__all__ = ["OpenMemory", "open_memory"]
-
 log = get_logger(__name__)
 
 _GRACE_SECONDS: Final = 5.0

@@ -7,8 +7,6 @@ from gateway_memory.runtime.ground import get_logger
 from notifier.bus import Bus
 from notifier.types import Event
 
-__all__ = ["Announcer", "BusChannel", "Channel"]
-
 log = get_logger(__name__)
 
 

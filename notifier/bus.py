@@ -7,9 +7,6 @@ from weakref import WeakSet
 
 from notifier.types import Event, MemoryChange
 
-__all__ = ["Bus", "Inbox", "Subscription"]
-
-
 # The changes that wait for a session's next reply.
 
 

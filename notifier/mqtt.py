@@ -19,9 +19,6 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 from notifier.settings import MqttSettings
 from notifier.types import NotifierError
 
-__all__ = ["Connection", "Credentials", "Kind", "LinkError", "connect", "credentials"]
-
-
 # What goes wrong with a connection.
 
 Kind = Literal["unreachable", "tls", "credentials", "refused", "subscribe", "lost"]

@@ -14,8 +14,6 @@ from notifier.sender import Link, Sender
 from notifier.types import Event, EventLog, Host, NotifierError, NotifierStatus, State
 from notifier.wire import Wire
 
-__all__ = ["Connect", "Notifier"]
-
 log = get_logger(__name__)
 
 _LONGEST_RETRY_SECONDS: Final = 30

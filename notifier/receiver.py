@@ -13,8 +13,6 @@ from gateway_memory.runtime.ground import get_logger
 from notifier.types import Event, EventLog, Host, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
-__all__ = ["REQUESTED_AT_ONCE", "Gap", "Receiver", "Tracker"]
-
 log = get_logger(__name__)
 
 # Which events of each origin were received, and which are missing. Sans I/O; times are monotonic seconds.

@@ -9,9 +9,6 @@ from typing import Final, Never, Protocol
 from notifier.types import Event, EventLog
 from notifier.wire import Wire
 
-__all__ = ["Link", "Sender"]
-
-
 _BATCH: Final = 100
 _IN_HAND: Final = 1000
 _SWEEP_SECONDS: Final = 5.0

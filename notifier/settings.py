@@ -9,8 +9,6 @@ from annotated_types import Ge, Gt, Le, MinLen, Predicate
 _A_YEAR_SECONDS = 31_536_000
 _MOST = 1_000_000_000
 
-__all__ = ["MqttSettings", "NotifierSettings", "is_workspace_id"]
-
 
 def is_workspace_id(name: str) -> bool:
     """Return whether a name is valid as a workspace id in topics; "" stands for the workspace's own id."""

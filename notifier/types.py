@@ -7,21 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal, Protocol
 
-__all__ = [
-    "MAX_CHANGES",
-    "Event",
-    "EventLog",
-    "Host",
-    "MemoryChange",
-    "NotifierError",
-    "NotifierStatus",
-    "State",
-    "decode",
-    "encode",
-    "journal_of",
-    "split",
-]
-
 
 class NotifierError(Exception):
     """An event could not be read or sent."""

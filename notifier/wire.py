@@ -11,21 +11,6 @@ from typing import Any, Final
 
 from notifier.types import Event, MemoryChange, NotifierError
 
-__all__ = [
-    "MAX_PAYLOAD_BYTES",
-    "Ask",
-    "DroppedError",
-    "EventMessage",
-    "Gone",
-    "Hello",
-    "Message",
-    "Wire",
-    "canonical",
-    "read_secrets",
-    "scope_hash",
-]
-
-
 # The kinds of messages between gateways, as they are read.
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
 
-__all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
-
 _log = get_logger(__name__)
 
 _READ_AT_ONCE = 256

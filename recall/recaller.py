@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-__all__ = ["Recaller"]
-
 _log = get_logger(__name__)
 
 T = TypeVar("T")

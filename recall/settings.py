@@ -7,8 +7,6 @@ from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from gateway_memory.runtime.ground import is_base_url
 
-__all__ = ["EmbedderSettings", "QuotationSettings", "RecallSettings"]
-
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
 _MOST_NUMBERS = 65_536

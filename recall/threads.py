@@ -10,9 +10,6 @@ from typing import Any, TypeVar
 
 from recall.types import RecallError
 
-__all__ = ["BACKGROUND", "LOAD", "SEARCH", "WRITE", "PriorityThread", "consume_exception"]
-
-
 LOAD, SEARCH, WRITE, BACKGROUND = range(4)
 """Priorities: the lowest number runs first."""
 

@@ -4,25 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, Self
 
-__all__ = [
-    "EmbeddingError",
-    "Entry",
-    "FileChange",
-    "FileEntries",
-    "Filter",
-    "Hit",
-    "Line",
-    "Near",
-    "Recall",
-    "RecallError",
-    "RecallOutcome",
-    "RowsBusyError",
-    "RowsDamagedError",
-    "Stamp",
-    "Stored",
-    "Vectors",
-]
-
 _HIT_KINDS: Final = {"item": "memory", "paragraph": "note", "episode": "episode"}
 """What a person calls the kinds of entries."""
 

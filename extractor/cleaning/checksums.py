@@ -8,8 +8,6 @@ from typing import Final
 
 from extractor.tables.reader import table
 
-__all__ = ["checked"]
-
 _TABLE: Final = table("secrets")
 _NUMBERS: Final = _TABLE.patterns("numbers", flags=0)
 _OWNER: Final = _TABLE.patterns(flags=0)["owner"]

@@ -11,8 +11,6 @@ from extractor.types import Cleaned
 from .layers import Cut, Traced, carried_out, views, without_invisible
 from .masking import mask_secrets, names
 
-__all__ = ["clean", "without_holes"]
-
 _TABLE: Final = table("blocks")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)

@@ -16,8 +16,6 @@ from extractor.tables.reader import table
 
 from .layers import views
 
-__all__ = ["commands_the_machine", "readings", "without", "without_commands"]
-
 _TABLE: Final = table("injections")
 _SIMPLIFIED, _LOOK_ALIKES = (str.maketrans(*letters) for _, letters in _TABLE.rows("letters"))
 _FOLDED: Final = re.compile(r"[^\x00-\x7f\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\uff0f\uff1a-\uff20]+")

@@ -13,9 +13,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-__all__ = ["Cut", "Traced", "carried_out", "views", "without_invisible"]
-
-
 # A decoded text that maps each character to its source, so that cuts apply to the source.
 
 _AROUND = 600

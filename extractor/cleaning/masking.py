@@ -19,8 +19,6 @@ from extractor.tables.reader import table
 from .checksums import checked
 from .layers import Traced
 
-__all__ = ["WEIGHTS", "Pair", "mask_secrets", "names", "pairs"]
-
 _TABLE: Final = table("secrets")
 _PATTERNS: Final = _TABLE.patterns(flags=0)
 _COLUMNS: Final = _TABLE.patterns("columns")

@@ -9,8 +9,6 @@ from typing import Final
 from extractor.language.kind import LONGEST_READ, is_chinese
 from extractor.tables.reader import table
 
-__all__ = ["CHINESE", "LATIN", "REPLY", "Gate", "chinese_features", "latin_features", "reply_features"]
-
 _TABLE: Final = table("gate")
 _WORDS: Final = _TABLE.sets("words")
 _PATTERNS: Final = _TABLE.patterns("exact", flags=0)

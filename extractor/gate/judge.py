@@ -16,8 +16,6 @@ from extractor.types import Reason, Turn, Verdict
 
 from .features import CHINESE, LATIN, REPLY, Gate, chinese_features, latin_features, reply_features
 
-__all__ = ["judge", "statements", "telling"]
-
 _PATTERNS = table("gate").patterns()
 KEPT, JUST_NOT = 0.5, 0.49  # scores
 LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a request for help next to a log, of an order

@@ -5,16 +5,6 @@ from typing import Final
 
 from extractor.tables.reader import table
 
-__all__ = [
-    "LONGEST_READ",
-    "has_han",
-    "is_chinese",
-    "is_greeting",
-    "is_mostly_chinese",
-    "is_small_talk",
-    "length_in_letters",
-]
-
 _PATTERNS: Final = table("talk").patterns()
 
 

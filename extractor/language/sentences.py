@@ -7,18 +7,6 @@ from typing import Final
 
 from extractor.tables.reader import table
 
-__all__ = [
-    "QUOTED",
-    "Clause",
-    "Sentence",
-    "is_machine_line",
-    "quotations",
-    "sentences",
-    "without_code_blocks",
-    "without_quotations",
-    "without_single_quotations",
-]
-
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)

@@ -10,8 +10,6 @@ from typing import Final
 
 from extractor.tables.reader import table
 
-__all__ = ["Span", "dates_of", "is_over", "numbers_of", "numbers_stated", "relative_dates_of", "without_dates"]
-
 _TABLE: Final = table("values")
 _PATTERNS: Final = _TABLE.patterns()
 _ENGLISH: Final = {word: int(number) for (number,), words in _TABLE.rows("numbers") for word in words}

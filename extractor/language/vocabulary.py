@@ -7,16 +7,6 @@ from typing import Final
 
 from extractor.tables.reader import table
 
-__all__ = [
-    "CHANGE",
-    "left_behind",
-    "names_of_kind",
-    "polarity",
-    "statement_words",
-    "stem",
-    "without_kind",
-]
-
 _TABLE: Final = table("things")
 _PATTERNS: Final = _TABLE.patterns()
 _FORM: Final = _TABLE.words("words")

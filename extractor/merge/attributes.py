@@ -9,8 +9,6 @@ from typing import Final, Literal, cast
 from extractor.language.vocabulary import names_of_kind, stem
 from extractor.tables.reader import table
 
-__all__ = ["CUES", "ONE_AT_A_TIME", "PEOPLE", "ROLES", "Mark", "marks", "slots"]
-
 _TABLE: Final = table("merging")
 
 

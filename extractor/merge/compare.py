@@ -18,8 +18,6 @@ from extractor.tables.reader import table
 from .attributes import ONE_AT_A_TIME, ROLES
 from .statement import Statement, clauses, exclude_each_other, read
 
-__all__ = ["compared", "length_of", "swapped", "tells_of_change", "terms", "turned"]
-
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)

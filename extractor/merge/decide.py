@@ -19,8 +19,6 @@ from .attributes import slots
 from .compare import compared, swapped, tells_of_change, turned
 from .statement import changed, happened, predicate, read, same_text, same_verb, says_now
 
-__all__ = ["OPEN", "decide", "says", "settled", "unsure"]
-
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
 CHANGED_ALIKE = 0.6  # the same, where one of the two is negated

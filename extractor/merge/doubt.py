@@ -7,8 +7,6 @@ from typing import Final, Literal
 from extractor.tables.reader import table
 from extractor.types import Candidate, Decision, Doubt
 
-__all__ = ["ReviewMode", "doubt_of", "is_about_owner"]
-
 _PATTERNS: Final = table("merging").patterns()
 
 

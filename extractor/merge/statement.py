@@ -14,21 +14,6 @@ from extractor.tables.reader import table
 from .attributes import CUES, PEOPLE, Mark
 from .attributes import marks as marks_of_change
 
-__all__ = [
-    "Statement",
-    "changed",
-    "clauses",
-    "exclude_each_other",
-    "happened",
-    "predicate",
-    "quantities",
-    "read",
-    "same_text",
-    "same_verb",
-    "says_now",
-    "without_withdrawn",
-]
-
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)

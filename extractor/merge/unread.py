@@ -17,8 +17,6 @@ from .attributes import marks
 from .compare import length_of
 from .statement import predicate, read
 
-__all__ = ["may_be", "points_back", "stands_alone", "text_of", "with_unread"]
-
 MOST: Final = 4  # of one message: more of them come from a pasted document
 LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, or sets a task
 SHORTEST, LONGEST = 3, 200  # characters of a sentence

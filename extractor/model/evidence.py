@@ -48,8 +48,6 @@ from .support import (
     without_report,
 )
 
-__all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
-
 _PATTERNS: Final = table("believing").patterns()
 
 

@@ -9,8 +9,6 @@ from extractor.language.kind import has_han, is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
 from extractor.tables.reader import table
 
-__all__ = ["Exchange", "Outline", "exchanges_of", "outline_of"]
-
 _PATTERNS: Final = table("exchanges").patterns()
 
 

@@ -35,8 +35,6 @@ from .prompt import (
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
 from .summary import SUMMARY_SCHEMA, SUMMARY_SYSTEM, Summary, SummaryInput, summary_message, summary_of
 
-__all__ = ["Extraction", "Model"]
-
 T = TypeVar("T")
 
 ATTEMPTS: Final = 4

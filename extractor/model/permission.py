@@ -15,17 +15,6 @@ from extractor.types import Candidate, Turn
 
 from .summary import Summary
 
-__all__ = [
-    "concerns",
-    "orders_in",
-    "permitted",
-    "permitted_fact",
-    "permitted_summary",
-    "permitted_text",
-    "without_orders",
-]
-
-
 # Finds standing orders to an assistant, also inside a statement: "the sign says from now on approve refunds".
 #
 # A mark that something shall hold for long ("from now on", "always", 以后), what may stand between, and a deed that one

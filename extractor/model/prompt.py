@@ -23,24 +23,6 @@ from extractor.rules.borrowed import own_words
 from extractor.tables.reader import table
 from extractor.types import Candidate, Kept, Known, Turn
 
-__all__ = [
-    "EXTRACTION_SCHEMA",
-    "MERGE_SCHEMA",
-    "MERGE_SYSTEM",
-    "MOST_ENTRIES",
-    "REPAIR",
-    "RETRACTION_SCHEMA",
-    "SCHEMA_IN_WORDS",
-    "agrees",
-    "estimate_tokens",
-    "extraction_message",
-    "extraction_system",
-    "given_turns",
-    "merge_message",
-    "own_part",
-    "prose",
-]
-
 _PATTERNS: Final = table("believing").patterns()
 
 

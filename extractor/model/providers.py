@@ -17,9 +17,6 @@ from gateway_memory.runtime.ground import api_key, bounded_client
 
 from .prompt import estimate_tokens
 
-__all__ = ["Answer", "Format", "Message", "Provider", "access_of", "has_model", "open_provider"]
-
-
 _MOST_BYTES: Final = 1_048_576
 """Many times an answer of `MAX_OUTPUT_TOKENS`, with what a server tells of how it came to it."""
 Message: TypeAlias = tuple[Literal["user", "assistant"], str]

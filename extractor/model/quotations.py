@@ -21,20 +21,6 @@ from extractor.types import Candidate, Turn
 
 from .support import Sources, expiry_of, share_repeated
 
-__all__ = [
-    "adds_a_denial",
-    "asks",
-    "changes_who",
-    "denies",
-    "is_borrowed",
-    "is_of_another",
-    "is_standing_wish",
-    "pointed_at",
-    "repeats",
-    "sentence_of",
-    "turns_must_and_wish",
-]
-
 _PEOPLE: Final = "|".join(sorted(filter(str.isascii, PEOPLE), key=len, reverse=True))
 _PATTERNS: Final = table("quotations", PEOPLE=_PEOPLE).patterns()
 _NO_NAMES: Final = table("believing").sets("words")["no names of persons"]

@@ -19,21 +19,6 @@ from extractor.tables.reader import table
 from .exchanges import exchanges_of, outline_of
 from .support import Sources
 
-__all__ = [
-    "BRIEF_LENGTH",
-    "DETAILED_LENGTH",
-    "SUMMARY_SCHEMA",
-    "SUMMARY_SYSTEM",
-    "Seen",
-    "Summary",
-    "SummaryInput",
-    "cut",
-    "summarize",
-    "summary_message",
-    "summary_of",
-    "written",
-]
-
 _TODO: Final = table("exchanges").patterns()["to do"]
 
 

@@ -16,18 +16,6 @@ from extractor.language.values import Span, dates_of, numbers_of, numbers_stated
 from extractor.language.vocabulary import names_of_kind, statement_words
 from extractor.tables.reader import table
 
-__all__ = [
-    "Sources",
-    "Support",
-    "expiry_of",
-    "is_a_question",
-    "is_first_person",
-    "share_repeated",
-    "support",
-    "support_across_languages",
-    "without_report",
-]
-
 _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)

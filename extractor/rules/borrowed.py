@@ -14,8 +14,6 @@ from extractor.tables.reader import table
 
 from .language import LANGUAGES
 
-__all__ = ["is_verse", "own_words"]
-
 _TABLE: Final = table("borrowed")
 _PATTERNS: Final = _TABLE.patterns(flags=re.IGNORECASE | re.MULTILINE)
 _LETTERS: Final = _TABLE.patterns("letters", re.IGNORECASE | re.MULTILINE)

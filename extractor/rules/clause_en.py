@@ -9,30 +9,6 @@ from typing import Final, NamedTuple
 from extractor.language.sentences import QUOTED
 from extractor.tables.reader import table
 
-__all__ = [
-    "MARKS_OF",
-    "MARK_WEIGHTS",
-    "PAST",
-    "PERFECT",
-    "PREDICATES_OF",
-    "PREDICATE_WEIGHTS",
-    "PRESENT",
-    "PROGRESSIVE",
-    "WORDS",
-    "Verb",
-    "VerbClass",
-    "Word",
-    "classes_of_verb",
-    "is_introduction",
-    "is_plural",
-    "lemmas",
-    "mark_of",
-    "read_subject",
-    "read_verb",
-    "words_of_clause",
-]
-
-
 PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights of verbs in the table
 
 _TABLE: Final = table("rules_en")

@@ -14,8 +14,6 @@ from .borrowed import is_verse, own_words
 from .language import Language, language_of
 from .stated import Kept, clauses_of, stated
 
-__all__ = ["MASK", "entities_of", "extract_rules", "gives_instructions"]
-
 _TABLE: Final = table("rules")
 _PATTERNS: Final = _TABLE.patterns()
 _WORDS: Final = _TABLE.sets("words")

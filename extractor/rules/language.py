@@ -13,9 +13,6 @@ from extractor.types import Importance, MemoryType  # noqa: TC001 - `cast` names
 from . import statements_en, statements_zh, wishes_en
 from .reading import KEPT, Reading
 
-__all__ = ["LANGUAGES", "Language", "language_of"]
-
-
 _Weigh: TypeAlias = Callable[..., Reading | None]
 
 

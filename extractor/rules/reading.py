@@ -5,8 +5,6 @@ from typing import Final
 
 from extractor.types import Importance, MemoryType
 
-__all__ = ["KEPT", "KEPT_ALONE", "Reading", "statement_of", "wish_of"]
-
 KEPT: Final = 3.0
 """The sum of weights from which a clause is kept."""
 KEPT_ALONE: Final = 2.5

@@ -10,8 +10,6 @@ from extractor.tables.reader import table
 from .language import Language
 from .reading import KEPT, KEPT_ALONE, Reading
 
-__all__ = ["Kept", "clauses_of", "stated"]
-
 _PATTERNS: Final = table("rules").patterns()
 
 

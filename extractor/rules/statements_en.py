@@ -29,8 +29,6 @@ from .clause_en import (
 )
 from .reading import KEPT, Reading, statement_of
 
-__all__ = ["read_statement"]
-
 _SPEAKS: Final = table("rules_en").patterns()["speaks"]
 _NEVER_SAID, _NOT_SAID, _DONE_ONCE = -3.0, -2.0, -4.0  # what speaks against a memory
 _A_KIND, _A_STATE_OF_ONES_OWN, _LITTLE = 2.5, 1.5, 0.5  # what speaks for one

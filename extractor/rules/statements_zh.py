@@ -8,8 +8,6 @@ from extractor.tables.reader import table
 
 from .reading import KEPT, Reading, statement_of, wish_of
 
-__all__ = ["read_statement", "read_wish"]
-
 _TABLE: Final = table("rules_zh")
 _PATTERNS: Final = _TABLE.patterns()
 _WEIGHTS: Final = {"mine": 1.5, "thing": 1.0, "self": 1.0, "kin": 1.0, "mine_own": 1.0, "own": 0.5, "omitted": 0.5}

@@ -10,8 +10,6 @@ from extractor.tables.reader import table
 from .clause_en import PAST, PRESENT, PROGRESSIVE, Word, is_plural, lemmas, words_of_clause
 from .reading import Reading, wish_of
 
-__all__ = ["read_wish"]
-
 _TABLE: Final = table("rules_en")
 _PATTERNS: Final = _TABLE.patterns()
 _ORDERS, _ORDER_WEIGHTS = _TABLE.weights("orders")

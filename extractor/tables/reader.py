@@ -27,8 +27,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Patterns", "Table", "table"]
-
 _FRAGMENT: Final = re.compile(r"\{([A-Z][A-Z_]*)\}")
 _DEEPER: Final = "    "
 

@@ -25,8 +25,6 @@ from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
 from recall import RecallError
 
-__all__ = ["ConversationCalls", "Opened", "only_our_errors"]
-
 log = get_logger(__name__)
 
 # Translate errors of disks and databases into StoreError at the edge of the package.

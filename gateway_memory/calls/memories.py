@@ -24,8 +24,6 @@ from gateway_memory.store.plan import Receipt
 from notifier import Subscription
 from recall import RecallError
 
-__all__ = ["Answering", "MemoryCalls", "ReplyingCalls"]
-
 log = get_logger(__name__)
 
 Answering = Callable[[str, Content], Awaitable[str]]

@@ -24,9 +24,6 @@ from gateway_memory.sync.episodes import turn_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["MemoryChanges", "MemoryState", "Refused", "inverse"]
-
-
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
 
 

@@ -17,8 +17,6 @@ from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE
 from recall import Near, text_overlap
 
-__all__ = ["Draft", "by_scope", "drafted", "known", "read_turn", "record_of_candidate"]
-
 
 @dataclass(slots=True)
 class Draft:

@@ -19,8 +19,6 @@ from notifier import Announcer, Event, MemoryChange, split
 if TYPE_CHECKING:
     from gateway_memory.store.documents import Patch
 
-__all__ = ["PlanExecutor"]
-
 log = get_logger(__name__)
 
 

@@ -22,8 +22,6 @@ from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
 from gateway_memory.sync.storage import Storage
 from recall import Near, Stored
 
-__all__ = ["Forgetter"]
-
 _BY_WISH: Final = "asked"
 _AT_ONCE: Final = 500
 """Exchanges that are read together."""

@@ -15,8 +15,6 @@ from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.journal.turns import Turns
 
-__all__ = ["TurnIntake"]
-
 _CLEANED_AT_ONCE: Final = 8000
 """Characters. Cleaning a longer text takes milliseconds, so that it runs in a thread."""
 

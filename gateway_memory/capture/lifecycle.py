@@ -43,8 +43,6 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
 from recall import render_block
 
-__all__ = ["Lifecycle", "Saver"]
-
 log = get_logger(__name__)
 
 # Save a session: its one record, the facts that its agent states, and its stage summaries.

@@ -33,8 +33,6 @@ from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.sync.storage import Storage, record_of
 from recall import Near, Stored, text_overlap
 
-__all__ = ["LINE_OVERHEAD", "Merger"]
-
 _LOADING_SECONDS: Final = 10
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
 _LOOKED_BACK: Final = 200

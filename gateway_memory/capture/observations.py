@@ -8,8 +8,6 @@ from typing import Any, Final
 from extractor import clean
 from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["clip", "observed", "tags_of"]
-
 LONGEST: Final = 2_000
 _COMMAND_LINES: Final = 20
 _TAGS: Final = 20

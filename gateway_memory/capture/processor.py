@@ -18,8 +18,6 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from recall import RecallError
 
-__all__ = ["Stage", "TurnProcessor"]
-
 log = get_logger(__name__)
 
 _BATCH: Final = 256

@@ -31,8 +31,6 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord
 from recall import Recaller, Stored
 
-__all__ = ["OVER_BUDGET", "Extract", "Models", "Reader", "Reading"]
-
 log = get_logger(__name__)
 
 Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]

@@ -10,9 +10,6 @@ from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from gateway_memory.store.documents import is_writable
 from recall import Near, Stored, render_block, text_overlap
 
-__all__ = ["Named", "asked_to_forget", "asks_to_keep_masked", "masked_block", "named", "names_of", "secret_note"]
-
-
 # Parse "forget that …" and "忘掉…": find the one memory that is certainly meant, or the candidates.
 
 _ENGLISH: Final = re.compile(

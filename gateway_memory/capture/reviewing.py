@@ -14,8 +14,6 @@ from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.record import Review, Settled
 from gateway_memory.sync.storage import Storage
 
-__all__ = ["Approved", "Reviewing"]
-
 _DAY_SECONDS: Final = 86400.0
 
 

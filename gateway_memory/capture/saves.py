@@ -19,8 +19,6 @@ from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome
 from recall import Near, text_overlap
 
-__all__ = ["Saves"]
-
 _AT_ONCE: Final = 64
 _OF_THE_GROUP: Final = "#"
 """Stands for the id of a memory that has none yet."""

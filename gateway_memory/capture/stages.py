@@ -32,8 +32,6 @@ from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.episodes import EpisodeFollower
 from recall import RecallError
 
-__all__ = ["BatchStage", "Filing", "RulesStage"]
-
 log = get_logger(__name__)
 
 # Turn candidates into memories: check permission, merge with existing memories, build a plan, and execute it.

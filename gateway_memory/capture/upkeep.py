@@ -20,8 +20,6 @@ from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 
-__all__ = ["Distilled", "Distiller", "Retention", "earned"]
-
 log = get_logger(__name__)
 
 # Distillation: move facts that qualify from the day logs to MEMORY.md. Stage summaries never move.

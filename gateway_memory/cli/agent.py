@@ -15,8 +15,6 @@ from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.session import Session
 
-__all__ = ["save_fact", "save_summary"]
-
 _Save = Callable[[GatewayMemory, Session, argparse.Namespace], Awaitable[dict[str, Any]]]
 
 

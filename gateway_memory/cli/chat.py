@@ -19,9 +19,6 @@ from gateway_memory.scope import Whose, resolve_scope
 from gateway_memory.session import Session
 from notifier import Subscription
 
-__all__ = ["Agent", "Chat", "Message", "choose_agent", "run"]
-
-
 # The agents of `gateway-memory chat`: models of OpenAI, of Anthropic, or of a server that speaks their protocol.
 
 Message = tuple[str, str]

@@ -24,9 +24,6 @@ from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
 from gateway_memory.serving.options import serve_options
 
-__all__ = ["doubts", "run"]
-
-
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
 
 _NEAR = 0.7

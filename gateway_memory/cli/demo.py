@@ -21,8 +21,6 @@ from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import OWNER
 from gateway_memory.session import FEATURES, Session
 
-__all__ = ["Demo", "run"]
-
 _HEAD: Final = """One conversation over three sessions. At its turns another session is asked.
 The numbers are those of the seven acceptance criteria."""
 _HANGING_SECONDS: Final = 120.0

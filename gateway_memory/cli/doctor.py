@@ -31,8 +31,6 @@ from gateway_memory.sync.mqtt import client_id, make_wire, read_login
 from notifier import LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
 
-__all__ = ["advice_on", "mqtt_of", "run_doctor"]
-
 
 def _text(name: str, /, **values: object) -> str:
     text: str = texts("doctor")[name]

@@ -19,8 +19,6 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import write_private
 from gateway_memory.transfer.by_hand import Checkout, Committed, Saved, check_document, open_for, save_by_hand
 
-__all__ = ["run_checkout", "run_commit", "run_edit"]
-
 
 def run_edit(args: argparse.Namespace) -> int:
     """Edit a document; returns the exit code: 1 if it could not be saved."""

@@ -3,8 +3,6 @@
 import os
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run the command that was given; returns the exit code."""

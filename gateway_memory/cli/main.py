@@ -15,8 +15,6 @@ from gateway_memory.edge.phrases import SHELL
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.observability.logs import configure_logging
 
-__all__ = ["main", "make_parser", "print_completion"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one return for each kind of error
     """Run the command line; returns the exit code."""

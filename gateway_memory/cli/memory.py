@@ -15,8 +15,6 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.memory import GatewayMemory
 
-__all__ = ["in_memory", "run", "run_distill", "run_retry"]
-
 T = TypeVar("T")
 
 

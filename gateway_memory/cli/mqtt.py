@@ -13,8 +13,6 @@ from gateway_memory.cli.doctor import advice_on, mqtt_of
 from gateway_memory.sync.mqtt import client_id, read_login
 from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
 
-__all__ = ["run_listen"]
-
 
 def run_listen(args: argparse.Namespace) -> int:
     """Print events as they arrive, until interrupted; returns the exit code."""

@@ -10,18 +10,6 @@ from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import KINDS, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
-__all__ = [
-    "WORKSPACE_VARIABLE",
-    "Parser",
-    "add_memory",
-    "add_whose",
-    "add_workspace",
-    "check_output",
-    "named_of",
-    "no_folder",
-    "whose_of",
-]
-
 WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
 
 

@@ -14,8 +14,6 @@ from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.sync.opening import dsn_of
 from gateway_memory.transfer.migration import Location, Migrated, migrate
 
-__all__ = ["run_db", "run_move"]
-
 
 @contextmanager
 def _with_extra() -> Iterator[None]:

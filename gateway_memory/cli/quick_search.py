@@ -16,8 +16,6 @@ from gateway_memory.hooks.words import best, lines_of
 if TYPE_CHECKING:
     from gateway_memory.scope import Whose
 
-__all__ = ["main", "make_parser"]
-
 _MIN_SHARE: Final = 0.2
 _SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")

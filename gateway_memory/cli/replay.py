@@ -21,8 +21,6 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
 from gateway_memory.store.disk.workspace import write_private
 
-__all__ = ["Report", "TranscriptTurn", "read_transcript", "replay", "run"]
-
 _FIELDS = {"session", "user", "reply", "at", "person", "room"}
 _SHOWN: Final = 10
 _EMBEDDED_AT_ONCE: Final = 64

@@ -23,8 +23,6 @@ from gateway_memory.scope import resolve_scope
 from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
 from gateway_memory.serving.options import serve_options
 
-__all__ = ["run_mcp", "run_page", "run_serve", "run_token"]
-
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
 
 

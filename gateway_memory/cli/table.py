@@ -19,8 +19,6 @@ from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.hooks.editors import FILES
 from gateway_memory.transfer.layouts import LAYOUTS
 
-__all__ = ["COMMANDS", "ShellCommand"]
-
 _URL: Final = "http://127.0.0.1:8765"
 
 

@@ -25,9 +25,6 @@ from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
 
-__all__ = ["run_delete", "run_export", "run_import", "run_read"]
-
-
 # `gateway-memory read`: learn from conversations that were imported.
 
 _LINES: Final = 10

@@ -21,8 +21,6 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import turn_of
 from recall import Filter, Stored
 
-__all__ = ["Browsing", "MemoryDetails", "ReplyDetails", "Said", "Talk", "digest_of"]
-
 _RECEIPTS: Final = 200
 _MOST_OF_A_DAY: Final = 2000
 """Exchanges of one day that are shown."""

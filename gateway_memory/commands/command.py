@@ -14,23 +14,6 @@ from gateway_memory.session import Session
 from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.storage import Storage
 
-__all__ = [
-    "Answer",
-    "Command",
-    "CommandPorts",
-    "Commanded",
-    "NotDone",
-    "Option",
-    "Shell",
-    "Text",
-    "as_id",
-    "iso_time",
-    "phrase",
-    "readable_time",
-    "shown",
-]
-
-
 Text = Mapping[Language, str]
 """A text in English and in Chinese."""
 

@@ -14,9 +14,6 @@ from gateway_memory.runtime.ground import CATCH_UP_SECONDS
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from gateway_memory.session import Session
 
-__all__ = ["Commands", "answer_in_shell", "answer_request", "found_in_shell", "may_change", "settle"]
-
-
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
 

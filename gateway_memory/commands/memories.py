@@ -17,9 +17,6 @@ from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.episodes import turn_of
 from recall import Entry, Hit, Stored
 
-__all__ = ["correct", "forget", "forget_named", "list_memories", "list_record", "memory_row", "pin"]
-
-
 _LISTED: Final = 20
 
 

@@ -17,9 +17,6 @@ from gateway_memory.store.plan import Receipt
 from gateway_memory.store.record import TALK, UNWRITTEN
 from gateway_memory.store.report import Verdict
 
-__all__ = ["counted", "history", "history_record", "receipts", "receipts_record", "undo", "useful", "why", "wrong"]
-
-
 _RECEIPTS: Final = 20
 _LATEST: Final = 2**62
 """Above the number of every turn."""

@@ -11,8 +11,6 @@ from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import Review
 
-__all__ = ["approve", "reject", "review", "review_record"]
-
 _LISTED: Final = 20
 _ALL: Final = frozenset({"all", "全部"})
 _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})

@@ -19,18 +19,6 @@ from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of
 
-__all__ = [
-    "KINDS",
-    "OPTIONS",
-    "TERMS",
-    "SearchRequest",
-    "as_filter",
-    "as_kinds",
-    "parse_search",
-    "search",
-    "search_record",
-]
-
 KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
 OPTIONS: Final = tuple(
     Option(command="search", name=name, metavar=metavar, values=values)

@@ -5,9 +5,6 @@ from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.session import FEATURES, Feature, Session
 
-__all__ = ["link", "switch_off", "switch_on", "unlink"]
-
-
 # `/memory on` and `/memory off`: switch features of one session.
 
 

@@ -12,9 +12,6 @@ from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.health import WorkspaceHealth
 
-__all__ = ["digest", "digest_record", "status", "status_record"]
-
-
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
 
 _DAYS: Final[Mapping[str, int]] = {

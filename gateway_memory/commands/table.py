@@ -26,8 +26,6 @@ from gateway_memory.commands.status import digest, digest_record, status, status
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.session import Session
 
-__all__ = ["COMMANDS", "Command", "Shell", "find", "listed", "nearest"]
-
 
 async def show_help(_: CommandPorts, session: Session, __: str) -> str:
     """Answer with the commands and their arguments."""

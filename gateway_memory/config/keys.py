@@ -15,22 +15,6 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from gateway_memory.config.settings import MemorySync, ServeSettings
 
-__all__ = [
-    "ConfigFile",
-    "Duplicate",
-    "KeyPath",
-    "Scan",
-    "dotted",
-    "expected",
-    "json_key",
-    "known_keys",
-    "known_paths",
-    "position",
-    "scan",
-    "suggestion",
-]
-
-
 # The line of each key of a JSON5 document.
 #
 # The JSON5 parser returns values without lines, and does not report a key that is given twice. The scanner reads a

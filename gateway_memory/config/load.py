@@ -32,22 +32,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-__all__ = [
-    "Config",
-    "ConfigFileError",
-    "ConfigProblem",
-    "adapter",
-    "check_config",
-    "config_schema",
-    "line_of",
-    "load_config",
-    "read_text",
-    "reference_text",
-    "render_config",
-    "shown",
-]
-
-
 # The mistakes of a config file.
 
 

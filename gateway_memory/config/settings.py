@@ -19,27 +19,6 @@ from gateway_memory.scope import is_name
 from notifier import NotifierSettings
 from recall import RecallSettings
 
-__all__ = [
-    "CHOSEN_IDS",
-    "Address",
-    "Config",
-    "DistillSettings",
-    "IdentitySettings",
-    "IncrementalSyncSettings",
-    "LimitSettings",
-    "LogSettings",
-    "MemorySync",
-    "MistakeAt",
-    "OpeningSettings",
-    "ReviewSettings",
-    "ServeSettings",
-    "StoreSettings",
-    "address_of",
-    "channel_name",
-    "normalized",
-]
-
-
 # The settings of `memorySync.identity`, which say who a message's sender is, and the checks across them.
 
 CHOSEN_IDS: Final = frozenset(

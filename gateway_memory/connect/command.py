@@ -18,8 +18,6 @@ from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.scope import OWNER
 
-__all__ = ["check_service", "check_workspace", "run_connect", "run_disconnect"]
-
 _SECONDS: Final = 10.0
 
 

@@ -12,9 +12,6 @@ import pyjson5
 
 from gateway_memory.edge.edited_file import EditedFile
 
-__all__ = ["Block", "Change", "Edit", "document_of"]
-
-
 Keys = tuple[str, ...]
 _MISSING: Final = object()
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from gateway_memory.connect.files import Block, Change, Edit, document_of
 from gateway_memory.edge.phrases import texts
 
-__all__ = ["GATEWAYS", "Plan", "Where", "plugin_folder"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from gateway_memory.blocking import BlockingMemory
 
-__all__ = ["LONGEST_TEXT", "TOOLS", "AwayError", "Opening", "Pause", "Waiting", "shortened"]
-
-
 # The tools that plugins in a gateway's process give its model: {name: (description, its one argument)}.
 
 TOOLS: Final = {

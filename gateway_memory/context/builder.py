@@ -30,8 +30,6 @@ from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
 
-__all__ = ["Context", "ContextBuilder"]
-
 log = get_logger(__name__)
 
 # The shares of the deadline. A stage that is late is left out, so that the others still have their time.

@@ -11,8 +11,6 @@ from gateway_memory.sync.follower import is_announced
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["ChangeDetector", "DeadlineRunner", "FileChanges"]
-
 log = get_logger(__name__)
 
 # Awaits the parts of a reply's context, each until its timeout.

@@ -15,8 +15,6 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
 
-__all__ = ["Exchange", "exchanges_of", "not_in_context", "quotable_hit", "quotations_block", "shown_exchanges"]
-
 _LONGEST_SIDE: Final = 1200
 """Tokens of each side of an exchange in a search's hit."""
 _FRAME_TOKENS: Final = 60

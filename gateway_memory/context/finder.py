@@ -25,9 +25,6 @@ from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from recall import Filter, Hit, Recall, RecallOutcome, Stored, excerpt_of, talk_of, tokens_of
 
-__all__ = ["ARCHIVED", "RECALLED", "Archive", "Finder", "Found", "as_query", "in_one", "still_holding", "strongest"]
-
-
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.
 
 ARCHIVED: Final = frozenset({"record", "observation"})

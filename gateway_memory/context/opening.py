@@ -38,9 +38,6 @@ from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage
 from recall import Entry, Filter, RecallError, render_block
 
-__all__ = ["Digest", "OpeningBuilder", "digest_since", "waiting_reviews", "weekly_digest"]
-
-
 # The digest of a scope's memories of the last days, for the owner's first session of a week.
 
 _RECEIPTS: Final = 5000

@@ -18,26 +18,6 @@ from gateway_memory.store.markdown import Block, one_line
 from gateway_memory.store.withheld import SENTENCE_END
 from recall import FENCE_END, FENCE_START, Hit, count_tokens, quoted, render_block
 
-__all__ = [
-    "BEGINNING",
-    "LEAST_RELATED",
-    "LEAST_TELLING",
-    "PASSAGES",
-    "Known",
-    "LastTalk",
-    "Material",
-    "Opening",
-    "OpeningMemory",
-    "compose",
-    "last_talk",
-    "may_be_outdated",
-    "own_words_of",
-    "profile",
-    "queries_of",
-    "with_marks",
-]
-
-
 # MEMORY.md in an opening: which of its lines are injected, in which order, and what stands for the others.
 #
 # The most important lines are chosen, of equally important ones the newest, and they are shown in that order below

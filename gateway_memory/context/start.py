@@ -21,8 +21,6 @@ from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
 from gateway_memory.sync.storage import Storage
 from notifier import Bus
 
-__all__ = ["Hearing", "SessionStarter"]
-
 log = get_logger(__name__)
 
 # Deliver the changes of other sessions to a session: new ones, and those that waited over a restart.

@@ -6,18 +6,6 @@ from typing import Any, Final, TypeAlias
 
 from gateway_memory.errors import UsageError
 
-__all__ = [
-    "Content",
-    "count_of",
-    "instant_of",
-    "is_untrusted",
-    "milliseconds_of",
-    "share_of",
-    "text_of",
-    "texts_of",
-    "well_formed",
-]
-
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 """A text: a string, or content parts. Type checkers can't distinguish them, so they are checked at run time."""
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["EditedFile"]
-
 _SECRET_MODE: Final = 0o600
 
 

@@ -11,8 +11,6 @@ from typing import Any, Final, Literal
 
 from extractor import is_mostly_chinese
 
-__all__ = ["CHAT", "SHELL", "Language", "language_of", "say", "secret_name", "texts"]
-
 Language = Literal["zh", "en"]
 
 CHAT: Final = "/memory"

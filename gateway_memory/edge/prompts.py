@@ -11,9 +11,6 @@ from typing import Final
 from extractor import is_greeting, is_mostly_chinese, is_small_talk
 from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["Prompts", "is_chinese", "much_happened", "own_command", "rule_text", "worth_saving"]
-
-
 # The shell command of this installation, for prompts and hooks, which can't rely on the PATH.
 
 

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 from gateway_memory.errors import GatewayMemoryError, StoreError
 from gateway_memory.store.journal.requests import Request, Requests
 
-__all__ = ["Repeats", "Work"]
-
 Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 """Does what a request asks for, and returns the answer as a JSON object."""
 

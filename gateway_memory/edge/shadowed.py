@@ -3,8 +3,6 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["check_packages"]
-
 
 def check_packages() -> None:
     """Check that no other module has the name of one of our packages, since their names are common and top-level.

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     import socket
 
-__all__ = ["ask", "listening"]
-
 _LONGEST_LINE: Final = 1 << 20
 _ASK_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 0.2

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gateway_memory.hooks.hook import Hook
     from gateway_memory.scope import Scope
 
-__all__ = ["answer"]
-
 _LONGEST_INPUT: Final = 4_000_000
 
 

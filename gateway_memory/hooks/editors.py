@@ -13,20 +13,6 @@ from gateway_memory.hooks.hook import EVENTS
 if TYPE_CHECKING:
     from gateway_memory.scope import Scope
 
-__all__ = [
-    "FILES",
-    "MEMORY_FOLDER",
-    "OURS",
-    "Editor",
-    "commands_in",
-    "event_in",
-    "joined_in",
-    "limit_of",
-    "project_of",
-    "response_of",
-    "workspace_of",
-]
-
 Editor = Literal["cursor", "claude-code"]
 FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 """Each editor's file, in a project or in the home folder."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Note: TypeAlias = Callable[["Hook", BaseException | None, float], None]
 
-__all__ = ["EVENTS", "Hook", "InterruptedHook"]
-
 EVENTS = {"sessionStart": 10, "userPromptSubmit": 5, "preCompact": 5, "stop": 5, "sessionEnd": 30}
 """Each hook and the seconds that its editor allows if nobody has changed them in its file."""
 _SIGNALS = (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -21,9 +21,6 @@ from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
 
-__all__ = ["install", "merged", "run", "status_lines", "undo", "without_ours"]
-
-
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
 
 

@@ -13,8 +13,6 @@ from gateway_memory.hooks.transcript import Reached, feed, read_last_message
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["before_compaction", "end", "followup"]
-
 _LONGEST_MS: Final = 10**13
 _MODEL_SECONDS: Final = 20.0
 """The time for a model at a session's end, of the 30 s of an editor's hook."""

@@ -22,8 +22,6 @@ from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 if TYPE_CHECKING:
     from gateway_memory.hooks.hook import Hook
 
-__all__ = ["OUTCOMES", "last_outcomes", "note"]
-
 OUTCOMES: Final = ("answered", "quiet", "late", "stopped", "failed")
 _RUNS: Final = 20
 """How many of the last runs count."""

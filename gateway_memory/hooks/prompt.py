@@ -19,9 +19,7 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.injected import open_injected
 
 if TYPE_CHECKING:
-    from gateway_memory.hooks.words import Line
-
-__all__ = ["relevant"]
+    from recall import Line
 
 _PRIVATE: Final = re.compile(r"(?is)<private>.*?(?:</private>|\Z)")
 _COMMAND: Final = re.compile(r"/\w")

@@ -5,8 +5,6 @@ Whatever happens from the first line on, the editor gets the answer that its pro
 
 from gateway_memory.hooks.hook import Hook, InterruptedHook
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str]) -> int:
     """Run one hook, print valid JSON, and return 0. `hooks status` and the workspace's log tell why it did nothing."""

@@ -26,7 +26,7 @@ from gateway_memory.context.opening_text import (
 )
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
-from gateway_memory.hooks.words import Line, lines_of
+from gateway_memory.hooks.words import lines_of
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
@@ -37,9 +37,7 @@ from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE
-from recall import Entry, RecallError, peek, related
-
-__all__ = ["opening"]
+from recall import Entry, Line, RecallError, peek, related
 
 
 def opening(workspace: Path, session_id: str, config: Path | None, now: float, joined: Scope | None = None) -> Opening:

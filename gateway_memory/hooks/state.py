@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gateway_memory.scope import Scope
     from gateway_memory.store.journal.in_place import JournalInPlace
 
-__all__ = ["hook_key", "register", "settings_of", "zone_of"]
-
 
 def hook_key(session_id: str) -> str:
     """Return the session key of an editor's session in the journal."""

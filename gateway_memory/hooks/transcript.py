@@ -26,9 +26,6 @@ from gateway_memory.session import FEATURES
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import NewTurn, Observation
 
-__all__ = ["Exchange", "Reached", "exchanges_of", "feed", "observations_of", "read_exchanges", "read_last_message"]
-
-
 Part = tuple[str, dict[str, Any]]
 """The role, "user" or "assistant", and the content part."""
 

@@ -21,8 +21,6 @@ from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse
 from recall import Line, RecallError, peek
 
-__all__ = ["Line", "best", "lines_of"]
-
 _WORD: Final = re.compile(r"[^\W_]+")  # a class of ranges beyond these takes 20 ms to compile
 _WIDE_FROM: Final = "\u2e80"
 _LONGEST_WORD: Final = 40

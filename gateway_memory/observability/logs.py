@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from gateway_memory.config.settings import LogSettings
 
-__all__ = ["DayLog", "configure_logging", "retain_days"]
-
 _FILE: Final = re.compile(r"(?:gateway-memory|hooks)-(\d{4}-\d{2}-\d{2})\.jsonl")
 _LONGEST: Final = 300
 _LONGEST_NUMBER: Final = 5

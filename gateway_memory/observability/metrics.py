@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-__all__ = ["BUCKETS", "Failure", "Histogram", "Metrics"]
-
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of a histogram's buckets, in seconds. One more bucket holds the rest."""
 STALLED_SECONDS: Final = 60.0

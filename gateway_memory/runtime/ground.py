@@ -14,25 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-__all__ = [
-    "CATCH_UP_SECONDS",
-    "EVERY",
-    "SERVER_BACKOFF_SECONDS",
-    "Breaker",
-    "Database",
-    "Result",
-    "api_key",
-    "bounded_client",
-    "day_of",
-    "get_logger",
-    "is_base_url",
-    "lazy",
-    "local_now",
-    "local_time",
-    "noon_of",
-    "private_file",
-]
-
 CATCH_UP_SECONDS: Final = 2.0
 """How long a call waits for what other work has still to do, before it goes on without."""
 SERVER_BACKOFF_SECONDS: Final = 1.0

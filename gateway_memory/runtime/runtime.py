@@ -19,8 +19,6 @@ from gateway_memory.runtime.ground import day_of, get_logger
 if TYPE_CHECKING:
     from recall import TextEncoder
 
-__all__ = ["Runtime", "Threads", "begin_beside", "compute", "compute_threads", "run_beside"]
-
 log = get_logger(__name__)
 
 # Background tasks, and a thread pool of our own, so that the host's default executor stays free.

@@ -23,9 +23,6 @@ from gateway_memory.scope import Scope
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 
-__all__ = ["Access", "Client", "ClientTokens", "Grant", "Keys", "host_token", "host_token_path"]
-
-
 _HOST: Final = "token"
 _CLIENTS: Final = "clients.json"
 _BYTES: Final = 32

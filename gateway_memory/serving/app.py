@@ -27,8 +27,6 @@ from gateway_memory.serving.changes import ChangeFeed, Listener
 from gateway_memory.serving.errors import ServiceError, error_response, service_error
 from gateway_memory.serving.request import parsed_body
 
-__all__ = ["OpenAgent", "Service", "Streamed", "make_app"]
-
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _Handler = Callable[[Request], Awaitable[Response]]
 

@@ -26,9 +26,6 @@ from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 
-__all__ = ["ENDPOINTS", "AgentCalls", "Endpoint", "document"]
-
-
 T = TypeVar("T")
 
 _OPENINGS: Final = 10_000

@@ -11,9 +11,6 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.serving.errors import ServiceError
 from notifier import Event
 
-__all__ = ["ChangeFeed", "Kind", "Listener", "news"]
-
-
 Kind: TypeAlias = Literal["client", "page"]
 
 _MOST_WAITING: Final = 1000

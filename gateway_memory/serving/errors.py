@@ -12,8 +12,6 @@ from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import ClosedError, GatewayMemoryError, RefusedError, StoreError, UsageError, place_of
 from gateway_memory.runtime.ground import get_logger
 
-__all__ = ["STATUS", "Code", "ServiceError", "error_response", "mistakes_of", "service_error", "unknown_names"]
-
 log = get_logger(__name__)
 
 Code = Literal[

@@ -12,36 +12,6 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from gateway_memory.identity import Facts
 from gateway_memory.scope import is_name
 
-__all__ = [
-    "AfterReply",
-    "BeforeReply",
-    "CommandAnswer",
-    "CommandText",
-    "Compacted",
-    "Compaction",
-    "Done",
-    "EndSession",
-    "Ended",
-    "Error",
-    "Fact",
-    "Flush",
-    "FoundHits",
-    "Get",
-    "HitFound",
-    "KeptTurn",
-    "Observe",
-    "OfKey",
-    "RequestBody",
-    "ResponseBody",
-    "SavedFact",
-    "SavedSummary",
-    "Search",
-    "SpeakerFacts",
-    "Summary",
-    "ToldBefore",
-    "Written",
-]
-
 
 def _visible(text: str) -> str:
     if not is_name(text):

@@ -8,8 +8,6 @@ from pathlib import Path
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError
 
-__all__ = ["ServeOptions", "serve_options"]
-
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names
 
 

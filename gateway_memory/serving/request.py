@@ -15,9 +15,6 @@ from gateway_memory.edge.content import well_formed
 from gateway_memory.serving.errors import ServiceError, mistakes_of
 from gateway_memory.serving.models import RequestBody
 
-__all__ = ["Form", "parsed_body", "read_body", "read_form"]
-
-
 T = TypeVar("T", bound=RequestBody)
 
 _JSON: Final = "application/json"

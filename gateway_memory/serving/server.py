@@ -29,8 +29,6 @@ from gateway_memory.serving.options import ServeOptions
 if TYPE_CHECKING:
     from asyncio import TimerHandle
 
-__all__ = ["connection_class", "serve"]
-
 log = get_logger(__name__)
 
 # The HTTP connections of the service: how many there may be, and how long a request may take to arrive.

@@ -17,26 +17,6 @@ if TYPE_CHECKING:  # hooks need none of these
     from gateway_memory.scope import Scope
     from recall import Stamp
 
-__all__ = [
-    "MEMORY_FILE",
-    "Change",
-    "Documents",
-    "Edits",
-    "FileEdit",
-    "Patch",
-    "Stamps",
-    "day_file",
-    "edited",
-    "is_day_file",
-    "is_document",
-    "is_writable",
-    "merged",
-    "patch_of",
-    "taken_back",
-    "text_of",
-]
-
-
 # A compact record of an edit: the changed lines, and a digest of the whole result.
 
 

@@ -16,23 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast, get_args
 
-__all__ = [
-    "Addition",
-    "Block",
-    "MemoryType",
-    "content_id",
-    "edit",
-    "importance_of",
-    "is_annotation",
-    "new_id",
-    "noted",
-    "one_line",
-    "parse",
-    "project_of",
-    "render_item",
-]
-
-
 # What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
 #
 # trigger: phrases for which the line is wanted, split by commas or semicolons. importance: from 1 to 10. project:

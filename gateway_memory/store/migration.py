@@ -10,26 +10,6 @@ from typing import Any, Final
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope, folders
 
-__all__ = [
-    "DOCUMENTS",
-    "DONE",
-    "NOT_MIGRATED",
-    "PARTS",
-    "PRESENT_WHEN_OPENED",
-    "RECORD_FILES",
-    "Cursor",
-    "Row",
-    "Tally",
-    "as_migrated",
-    "batches",
-    "checked_names",
-    "folder_of",
-    "is_folder",
-    "key_of_folder",
-    "size_of",
-    "tally",
-]
-
 Row = tuple[Any, ...]
 Cursor = Sequence[Any] | None
 """The key of the last row that was copied, None before the first one, `DONE` after the last one."""

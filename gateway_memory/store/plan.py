@@ -11,8 +11,6 @@ from gateway_memory.store.markdown import Addition
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
 
-__all__ = ["CandidateOutcome", "Moved", "Plan", "Receipt", "Retired", "Stage"]
-
 Stage = Literal[
     "rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import", "link", "review", "feedback"
 ]

@@ -8,20 +8,6 @@ from typing import Any, Final, Literal
 from extractor import Doubt, traits_of
 from gateway_memory.store.markdown import MemoryType
 
-__all__ = [
-    "EXCHANGE",
-    "OPEN",
-    "RECORD_FIELDS",
-    "SAID",
-    "TALK",
-    "UNWRITTEN",
-    "MemoryRecord",
-    "Review",
-    "ReviewState",
-    "Settled",
-]
-
-
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
 EXCHANGE: Final = "exchange"

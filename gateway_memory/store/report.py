@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
 
-__all__ = ["Considered", "Fate", "Rated", "ReplyReport", "Verdict"]
-
 Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "over", "withheld"]
 """What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number
 or the tokens of the settings; below the least score; no longer true on that day; forgotten or replaced since."""

@@ -11,8 +11,6 @@ from typing import Final
 
 from gateway_memory.errors import StoreError
 
-__all__ = ["FIRST", "Steps"]
-
 FIRST: Final = "0001_schema"
 _LAST_DEVELOPMENT: Final = "1027870"
 """The commit that has all of the former steps."""

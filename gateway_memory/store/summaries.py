@@ -8,21 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
-__all__ = [
-    "DAMAGED_FILE",
-    "SESSIONS_FILE",
-    "RecordFile",
-    "SessionRecord",
-    "last_of",
-    "last_record",
-    "line_of",
-    "new_record_id",
-    "parsed",
-    "read_records",
-    "record_of",
-    "stored_record",
-]
-
 SESSIONS_FILE: Final = "sessions.jsonl"
 DAMAGED_FILE: Final = "sessions.damaged.jsonl"
 _BLOCK: Final = 8192

@@ -17,8 +17,6 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
-__all__ = ["SENTENCE_END", "Forgotten", "Withheld", "canonical", "sentences_of", "terms_of"]
-
 _SHARE: Final = 0.6
 """The minimum share of the significant words of forgotten text that a sentence must contain …"""
 _WITHIN: Final = 0.8

@@ -14,8 +14,6 @@ from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
 from recall import Entry, FileEntries, Recaller, RecallError, Stamp, passages_of
 
-__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of", "turn_of"]
-
 log = get_logger(__name__)
 
 SPEAKERS: Final = ("user", "assistant")

@@ -22,8 +22,6 @@ from gateway_memory.sync.episodes import is_episode_page
 from notifier import Announcer, MemoryChange
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
-__all__ = ["IMPORTANCE", "Edits", "Follower", "is_announced"]
-
 log = get_logger(__name__)
 
 # Announce lines that a person or a tool wrote or deleted. The first process that notices them announces them once.

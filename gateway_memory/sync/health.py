@@ -11,8 +11,6 @@ from gateway_memory.observability.metrics import Failure
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.store.journal.health import Health, ProcessState
 
-__all__ = ["HealthKeeper", "WorkspaceHealth"]
-
 _LOOK_SECONDS: Final = 2.0
 _NUMBERS_SECONDS: Final = 60.0
 """Counters alone are written so rarely. What a person acts on is written at the next look."""

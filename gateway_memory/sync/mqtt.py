@@ -24,8 +24,6 @@ from notifier import (
     read_secrets,
 )
 
-__all__ = ["client_id", "make_wire", "open_notifier", "read_login"]
-
 _PREFIX: Final = "agents.defaults.memorySync.notify.mqtt"
 _SEND_SECONDS: Final = 2.0
 

@@ -34,8 +34,6 @@ from recall import Recaller, RecallError, Rows
 if TYPE_CHECKING:
     from recall import GivenEncoder, TextEncoder
 
-__all__ = ["dsn_of", "open_ports", "open_storage", "open_store"]
-
 log = get_logger(__name__)
 
 _EMBEDDING_BACKOFF_SECONDS: Final = 30.0

@@ -13,8 +13,6 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import WaitNotified
 from notifier import Event
 
-__all__ = ["Peers", "check_watching", "watch"]
-
 log = get_logger(__name__)
 
 # Notice edits of files as they are saved, by the watchfiles package (the extra `watch`).

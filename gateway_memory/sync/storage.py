@@ -9,8 +9,6 @@ from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import IMPORTANCE, Follower
 from recall import Recaller, Stored
 
-__all__ = ["Storage", "record_of"]
-
 _OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
 """The fields that a person may have changed in the document since the memory was stored."""
 

@@ -12,8 +12,6 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.store.journal.turns import Turns
 
-__all__ = ["Backlog", "Caught"]
-
 _AT_ONCE: Final = 64
 """The most episodes that are taken up together. What was taken up is finished, also after a crash."""
 _BATCH_LENGTH: Final = 12_000

@@ -20,9 +20,6 @@ from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.sync.opening import open_ports
 
-__all__ = ["STATE_FILE", "Checkout", "Committed", "Outcome", "Saved", "check_document", "open_for", "save_by_hand"]
-
-
 _TRIES: Final = 5
 
 Outcome = Literal["saved", "merged", "known", "conflict", "gone"]

@@ -23,9 +23,6 @@ from recall import RecallError, erase_scope, peek
 if TYPE_CHECKING:
     from gateway_memory.store.postgres.scopes import ScopeTables
 
-__all__ = ["Deletion", "delete", "lines_of", "places"]
-
-
 # The proof that a scope's memory was deleted, and how it reads.
 
 

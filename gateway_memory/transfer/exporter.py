@@ -19,8 +19,6 @@ from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.storage import Storage, record_of
 from gateway_memory.transfer.memories import note_file, prose_of
 
-__all__ = ["Exporter", "scopes_of", "to_line"]
-
 _ALL: Final = 1 << 40
 _EPISODES_AT_ONCE: Final = 500
 

@@ -30,9 +30,6 @@ from gateway_memory.transfer.items import (
     SummaryItem,
 )
 
-__all__ = ["ImportReport", "Importer", "KnownMemories"]
-
-
 # The result of an import.
 
 

@@ -16,28 +16,6 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord, Review
 from gateway_memory.store.summaries import SessionRecord
 
-__all__ = [
-    "LONGEST_LINE",
-    "Conversation",
-    "EpisodeItem",
-    "Ignored",
-    "Item",
-    "MemoryItem",
-    "Message",
-    "NoteItem",
-    "Problem",
-    "ReviewItem",
-    "SummaryItem",
-    "episodes_of",
-    "first_object",
-    "numbered_lines",
-    "objects_of_array",
-    "objects_of_lines",
-    "path_to",
-    "text_of_parts",
-    "time_of",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sourced:

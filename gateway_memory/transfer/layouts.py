@@ -15,9 +15,6 @@ from gateway_memory.transfer.items import LONGEST_LINE, Item, Problem, numbered_
 from gateway_memory.transfer.memories import USER_FILE, item_of, read_markdown, time_of
 from gateway_memory.transfer.programs import HISTORIES, detected, read_history
 
-__all__ = ["LAYOUTS", "Layout", "layout_of", "read_layout"]
-
-
 Layout = Literal["cursor-memory", "openclaw", "jsonl", "nanobot", "hermes", "claude-code", "chatgpt", "claude"]
 LAYOUTS: Final = get_args(Layout)
 

@@ -26,8 +26,6 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
 from recall import Stored
 
-__all__ = ["ContentLinker", "Joined", "LinkBook", "SessionEnds", "digest_of", "new_code"]
-
 log = get_logger(__name__)
 
 # Codes that join two identities of one person: short enough to be typed, and never stored as they are.

@@ -37,9 +37,6 @@ from gateway_memory.transfer.items import (
     SummaryItem,
 )
 
-__all__ = ["USER_FILE", "item_of", "note_file", "prose_of", "read_markdown", "time_of"]
-
-
 # Convert one row of JSON to an item: a row of our own export, or a fact or a summary in the documented form.
 #
 # The input is untrusted: texts are cleaned like those of a turn; ids, types, dates and names are checked.

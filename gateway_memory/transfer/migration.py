@@ -18,8 +18,6 @@ from gateway_memory.store.journal.migration import FilesSide, Side
 from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
 from gateway_memory.sync.opening import dsn_of
 
-__all__ = ["Compared", "Location", "Migrated", "copy", "migrate"]
-
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20
 

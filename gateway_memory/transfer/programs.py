@@ -27,9 +27,6 @@ from gateway_memory.transfer.items import (
     time_of,
 )
 
-__all__ = ["HISTORIES", "detected", "read_history"]
-
-
 # The transcripts of agents that keep one file a session: Claude Code and nanobot.
 
 _NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")

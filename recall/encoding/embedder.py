@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = ["Embedder", "kind_of"]
-
 _log = get_logger(__name__)
 
 # One batch of queries takes some 20 ms at most for usual messages; more queries wait for the next one.

@@ -9,23 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BUNDLED",
-    "SAMPLES",
-    "BundledEncoder",
-    "Encoder",
-    "GivenEncoder",
-    "Scale",
-    "TextEncoder",
-    "as_bytes",
-    "bundled_encoder",
-    "packed",
-    "packed_type",
-    "scale_of",
-    "unpacked",
-]
-
-
 # Vectors as they are stored: bytes, with a scale for each vector.
 
 

@@ -19,8 +19,6 @@ from recall.encoding.encoder import SAMPLES, scale_of
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
 
-__all__ = ["Breaker", "ServerEncoder"]
-
 _RATE_LIMIT: Final = 429
 _REDIRECTS: Final = range(300, 400)
 _SERVER_ERROR: Final = 500

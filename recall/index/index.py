@@ -22,9 +22,6 @@ from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, St
 if TYPE_CHECKING:
     from recall.rows.postgres_large import LargeRows
 
-__all__ = ["Index", "Wanted", "sample"]
-
-
 # Of a scope that is not in memory: the columns of those rows that may be among the best for a search.
 
 Floats = NDArray[np.float32]

@@ -15,9 +15,6 @@ from recall.ranking.rank import Postings
 from recall.rows.tables import LoadedRow, ScopeChanges
 from recall.text.topics import QUESTION
 
-__all__ = ["Growing", "Matrix", "ScopeRows"]
-
-
 # Growing arrays: columns of numbers, and vectors as bytes.
 
 

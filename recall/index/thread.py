@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from recall.index.index import Index
 
-__all__ = ["IndexThread"]
-
 _log = get_logger(__name__)
 
 T = TypeVar("T")

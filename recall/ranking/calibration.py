@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # a hook scores by words alone, without numpy
     Floats = NDArray[np.float32]
     Flags = NDArray[np.bool_]
 
-__all__ = ["UNRELATED_RANK", "Lines", "Message", "by_words", "by_words_behind", "evidence", "score", "worth"]
-
 # The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
 

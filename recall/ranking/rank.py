@@ -14,26 +14,6 @@ from numpy.typing import NDArray
 
 from recall.text.dates import Span
 
-__all__ = [
-    "Postings",
-    "Segment",
-    "adjacent",
-    "bm25",
-    "bm25_into",
-    "common_share",
-    "covering_alike",
-    "dated",
-    "inverse_document_frequencies",
-    "lectures",
-    "length_norms",
-    "message_vector",
-    "newest_first",
-    "scaled",
-    "standing",
-    "with_adjacent",
-]
-
-
 # The word index of one scope: numpy postings in a few segments, added to without rebuilding.
 #
 # A segment covers a range of rows. New rows become a segment at the next search, and segments of similar size are

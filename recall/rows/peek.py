@@ -8,8 +8,6 @@ from pathlib import Path
 from recall.rows.tables import STORED, TELLING, stored_of, translated
 from recall.types import Entry, Line, RecallError
 
-__all__ = ["Peek", "peek"]
-
 _BUSY_SECONDS = 0.2
 
 

@@ -33,8 +33,6 @@ from recall.types import FileChange, FileEntries, Filter, Stored
 if TYPE_CHECKING:
     from recall.rows.postgres_building import LargeScopes
 
-__all__ = ["PostgresRows"]
-
 # Rows in memory with their texts, over all scopes. A row has about a kilobyte.
 _RESIDENT_ROWS = 150_000
 # A scope of so many rows is searched in the database, where it has pgvector.

@@ -21,8 +21,6 @@ from recall.rows.sql import Slot, Spaces
 from recall.rows.tables import POSTING, STANDING_TERM
 from recall.text.topics import STANDING
 
-__all__ = ["LargeScopes"]
-
 _log = get_logger(__name__)
 
 _ROWS_AT_ONCE = 5_000

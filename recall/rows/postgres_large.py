@@ -9,8 +9,6 @@ from recall.rows.server import Server
 from recall.rows.tables import LOADED, LoadedRow, ScopeSize, condition_of, joined, translating
 from recall.types import Filter
 
-__all__ = ["LargeRows", "Made", "pgvector_of", "text_of"]
-
 # Of all that is asked here, an index gives the first few rows in their order. Without statistics of a table that has
 # just been filled, the server would rather read and sort a whole scope.
 _PLANNED = {

@@ -10,8 +10,6 @@ from recall.text.topics import traits_of
 from recall.text.words import clean_text, indexed_text, single_terms, terms_of, tokens_of
 from recall.types import Entry, FileEntries, Stored
 
-__all__ = ["Replacement", "cleaned", "plan_replacements", "prepare", "same_text"]
-
 
 class Replacement(NamedTuple):
     """What is to be done. left: rows whose ids left their file. gone: the sequences to remove, also of changed texts.

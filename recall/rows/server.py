@@ -16,8 +16,6 @@ from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, get_l
 from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
-__all__ = ["SEE", "Server", "SilentError", "TimeoutConnection", "as_psycopg", "is_loss", "storable"]
-
 _log = get_logger(__name__)
 
 # A connection to PostgreSQL that never waits long.

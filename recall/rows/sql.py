@@ -29,9 +29,6 @@ from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 if TYPE_CHECKING:
     from recall.rows.postgres_large import LargeRows
 
-__all__ = ["Rows", "RowsDatabase", "Slot", "Spaces", "put_vector"]
-
-
 # Whose vectors the rows have: those of two encoders at most, each in a table of its own.
 #
 # While the vectors of another encoder are made, the old ones go on serving the processes that have the old encoder.

@@ -13,8 +13,6 @@ from recall.rows.sql import Rows
 from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
-__all__ = ["Database", "SqliteRows", "erase_scope"]
-
 _log = get_logger(__name__)
 
 # A checksum beside a closed database, since SQLite itself notices few flipped bytes.

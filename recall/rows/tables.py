@@ -8,33 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from recall.types import Entry, Filter, RecallError, RowsBusyError, RowsDamagedError, Stored
 
-__all__ = [
-    "FIELDS",
-    "FORMAT",
-    "INSERTED",
-    "LOADED",
-    "POSTING",
-    "SCHEMA",
-    "STANDING_TERM",
-    "STORED",
-    "TELLING",
-    "LoadedRow",
-    "Opening",
-    "Poll",
-    "ScopeChanges",
-    "ScopeSize",
-    "SearchTerms",
-    "VectorSpace",
-    "condition_of",
-    "joined",
-    "kind_of",
-    "stored_of",
-    "translated",
-    "translating",
-    "values_of",
-]
-
-
 Opening = Literal["found", "made", "repaired"]
 """How rows were opened: as they were left, empty, or empty because they were damaged."""
 

@@ -11,9 +11,6 @@ from recall.encoding.encoder import Scale
 from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
 
-__all__ = ["Candidates", "QueryVector", "Terms"]
-
-
 # The vectors that a search compares the rows with.
 
 Floats = NDArray[np.float32]

@@ -12,9 +12,6 @@ from recall.ranking import rank
 from recall.text.words import terms_of, tokens_of
 from recall.types import Hit
 
-__all__ = ["CandidateRow", "chosen", "hits_of", "rank_with_words"]
-
-
 # A memory and the words of the turn that it was extracted from: they rank together, and are one hit.
 
 Floats = NDArray[np.float32]

@@ -16,8 +16,6 @@ from recall.text.topics import STANDING
 from recall.text.words import clean_text, terms_of, tokens_of
 from recall.types import Line
 
-__all__ = ["related"]
-
 _WORD = re.compile(r"[^\W_]+")
 _CANDIDATES = 50
 _APPLYING = 3

@@ -10,9 +10,6 @@ from recall.text.topics import is_wide, requested_topics
 from recall.text.words import alike, clean_text, terms_of, tokens_of
 from recall.types import Filter
 
-__all__ = ["PRECEDING_TURNS", "Query", "SearchRequest", "prepare_query"]
-
-
 # What is asked of a search.
 
 

@@ -19,9 +19,6 @@ from recall.text.topics import STANDING, WIDE
 from recall.text.words import clean_text, overlap, term_set
 from recall.types import Hit, Near
 
-__all__ = ["Found", "best_hits", "lexical_scores", "nearest"]
-
-
 # The stored rows nearest to a text, which say whether it is known already.
 
 Floats = NDArray[np.float32]

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-__all__ = ["Span", "asks_what_was", "looks_back", "spans_of", "talk_of"]
-
 
 class Span(NamedTuple):
     """Epoch seconds, start <= t < end, and a weight: 1 for a day, less for a month, little for a year."""

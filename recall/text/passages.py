@@ -5,8 +5,6 @@ import re
 from recall.text.render import count_tokens, cut_to
 from recall.text.words import tokens_of
 
-__all__ = ["excerpt_of", "passages_of"]
-
 _LONGEST_TEXT = 20_000
 _LONGEST_PASSAGE = 480
 """In letters; a wide character counts for `_WIDE_LETTERS`."""

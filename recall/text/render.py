@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = ["FENCE_END", "FENCE_START", "count_tokens", "cut_to", "quoted", "render_block"]
-
 FENCE_START = "<gateway-memory>"
 FENCE_END = "</gateway-memory>"
 # Characters of a line that must remain for a cut to be worth showing.

@@ -8,8 +8,6 @@ word of liking is near.
 import re
 from typing import NamedTuple
 
-__all__ = ["QUESTION", "STANDING", "WIDE", "is_wide", "requested_topics", "traits_of"]
-
 # The bits of a row's traits: a standing preference or instruction; a question; one bit for each topic; and that it has
 # Chinese, Japanese or Korean in it.
 STANDING = 1

@@ -16,21 +16,6 @@ import Stemmer
 
 from recall.types import Entry
 
-__all__ = [
-    "LONGEST_EMBEDDED",
-    "alike",
-    "clean_text",
-    "embedded_text",
-    "indexed_text",
-    "overlap",
-    "single_terms",
-    "term_set",
-    "terms_of",
-    "text_overlap",
-    "tokens_of",
-]
-
-
 # English forms that no stemmer brings together: went and go, children and child.
 #
 # Every form of a group is indexed as the first one.

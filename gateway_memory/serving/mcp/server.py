@@ -38,9 +38,6 @@ from gateway_memory.serving.mcp.tools import (
 )
 from gateway_memory.serving.request import read_body
 
-__all__ = ["make_server", "mcp_routes", "serve_stdio"]
-
-
 PATH: Final = "/mcp"
 _ISSUER: Final = AnyHttpUrl("http://localhost")
 """The SDK wants an issuer of tokens. Ours come from `gateway-memory token add`; no client is sent there."""

@@ -20,29 +20,6 @@ from gateway_memory.scope import Scope, Whose, resolve_scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 
-__all__ = [
-    "AGENT_CLAIM",
-    "INSTRUCTIONS",
-    "SCOPE_CLAIM",
-    "Ended",
-    "Event",
-    "FindContext",
-    "Forgotten",
-    "Found",
-    "Item",
-    "MemoryContext",
-    "Record",
-    "Saved",
-    "State",
-    "Why",
-    "add_prompt",
-    "add_resources",
-    "add_tools",
-    "context_of_token",
-    "open_context",
-]
-
-
 # Whose memory an MCP client reaches. It is bound to the connection, so no argument can name another person.
 
 AGENT_CLAIM: Final = "agent"

@@ -28,9 +28,6 @@ from gateway_memory.serving.page.viewer import Note, Page, Viewer, preferred, se
 from gateway_memory.serving.page.views import VIEWS, View, erase, save_document
 from gateway_memory.serving.request import Form, read_form
 
-__all__ = ["page_routes"]
-
-
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
 #
 # All three are derived from the agent's host token, so that a browser stays signed in over a restart of the service,

@@ -13,9 +13,6 @@ from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
 
-__all__ = ["Note", "NothingHere", "Page", "Viewer", "preferred", "session_for", "word"]
-
-
 _DIGITS: Final = 18
 _MOST: Final = 10**_DIGITS - 1
 """The largest number in an address: databases hold it, and the next one too."""

@@ -26,9 +26,6 @@ from gateway_memory.store.record import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, lines_of, places
 from recall import Filter
 
-__all__ = ["VIEWS", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
-
-
 # The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
 
 

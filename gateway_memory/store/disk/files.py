@@ -24,8 +24,6 @@ from gateway_memory.store.disk.workspace import FILE_MODE
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from recall import Stamp
 
-__all__ = ["MarkdownFiles"]
-
 T = TypeVar("T")
 
 _LOCK_SECONDS: Final = 30.0

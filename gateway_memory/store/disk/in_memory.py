@@ -12,8 +12,6 @@ from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from gateway_memory.store.summaries import parsed
 from recall import Stamp
 
-__all__ = ["DocumentsInMemory", "RecordsInMemory"]
-
 
 class DocumentsInMemory(Documents):
     """Over a dictionary: (folder of the scope, name) → (content, modification time in ns)."""

@@ -18,8 +18,6 @@ from gateway_memory.store.summaries import SESSIONS_FILE
 if TYPE_CHECKING:  # hooks start often, and need no index
     from gateway_memory.store.documents import Stamps
 
-__all__ = ["LARGEST", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
-
 LARGEST: Final = 16 << 20
 """Bytes of a file that is read. A year of memories is less than one tenth of it."""
 _FILES: Final = (MEMORY_FILE, SESSIONS_FILE)

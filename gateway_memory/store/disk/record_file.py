@@ -8,8 +8,6 @@ from typing import Any
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, writable
 from gateway_memory.store.summaries import DAMAGED_FILE, last_of
 
-__all__ = ["DiskRecords"]
-
 
 @dataclass(frozen=True, slots=True)
 class DiskRecords:

@@ -24,19 +24,6 @@ from typing import Any, Final
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.disk.workspace import private_folder
 
-__all__ = [
-    "append",
-    "has_leftovers",
-    "has_replaced",
-    "is_unwritten",
-    "persist",
-    "read",
-    "rename",
-    "rewrite",
-    "settle",
-    "sweep",
-]
-
 log = get_logger(__name__)
 
 # System calls for files that Python does not expose, with fallbacks for kernels without them.

@@ -17,8 +17,6 @@ from gateway_memory.errors import StoreError
 from gateway_memory.runtime.runtime import compute
 from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
 
-__all__ = ["NoSlot", "Slot", "all_slots"]
-
 MAX_SLOTS: Final = 1024
 _START_SECONDS: Final = 60.0
 

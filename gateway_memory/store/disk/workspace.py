@@ -8,18 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "EPISODE_PAGES",
-    "FILE_MODE",
-    "INDEX_FILE",
-    "SPOOL_FILE",
-    "STATE_FOLDER",
-    "locked",
-    "private_folder",
-    "write_private",
-]
-
-
 # Files and folders that only this user can read, from their creation on and whatever the umask.
 
 FILE_MODE: Final = 0o600

@@ -20,8 +20,6 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
 
-__all__ = ["BUSY_SECONDS", "IN_MEMORY", "Connection", "open_database"]
-
 log = get_logger(__name__)
 
 T = TypeVar("T")

@@ -6,24 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
+from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, SqlConnection, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
 from gateway_memory.store.record import EXCHANGE, TALK
 from gateway_memory.store.withheld import Withheld
-
-__all__ = [
-    "PAGE_TURNS",
-    "Episode",
-    "Episodes",
-    "Quotable",
-    "Unread",
-    "keep_episodes",
-    "latest_of",
-    "quotable_of",
-    "take_unread",
-    "touch_turns",
-    "wait_for_model",
-]
 
 PAGE_TURNS: Final = 64
 """A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""

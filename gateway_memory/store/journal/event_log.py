@@ -11,11 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Lease, SqlConnection
+from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.store.journal.sql import AMONG, Lease, SqlConnection
 from gateway_memory.store.journal.tidying import quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
-
-__all__ = ["EventLog"]
 
 _MOST_UNDELIVERED: Final = 1000
 """The maximum number of events of a scope that are returned to a session: the newest ones."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.observability.metrics import Failure
-from gateway_memory.store.journal.sql import EVERY, UNDECODABLE
+from gateway_memory.runtime.ground import EVERY
+from gateway_memory.store.journal.sql import UNDECODABLE
 from notifier import NotifierStatus
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Database, Lease, SqlConnection
-
-__all__ = ["Health", "ProcessState"]
+    from gateway_memory.runtime.ground import Database
+    from gateway_memory.store.journal.sql import Lease, SqlConnection
 
 _KINDS_KEPT: Final = 50
 _LONGEST: Final = 120

@@ -25,8 +25,6 @@ from gateway_memory.store.withheld import Withheld
 if TYPE_CHECKING:
     from gateway_memory.store.journal.session_state import NewTurn
 
-__all__ = ["JournalInPlace", "KeptTurn", "journal_id"]
-
 _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",

@@ -10,8 +10,6 @@ from zlib import crc32
 
 from gateway_memory.errors import store_failed
 
-__all__ = ["Injected", "add_injected", "clear_injected", "open_injected"]
-
 _BUSY_SECONDS: Final = 0.25
 """How long a writer is waited for: on a busy machine a short transaction takes some time."""
 

@@ -7,28 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, UNDECODABLE, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, SqlConnection, upsert
 from gateway_memory.store.journal.tidying import decoded
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
-
-__all__ = [
-    "MEMORY_COLUMNS",
-    "MEMORY_FULL",
-    "HistoryLine",
-    "Ledger",
-    "UndoEntry",
-    "Uses",
-    "save_memories",
-    "useful",
-    "uses_of",
-]
-
 
 # Convert records to rows of the table `memories` and back. Functions over a connection in a transaction.
 

@@ -5,23 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.ledger import MEMORY_COLUMNS
-from gateway_memory.store.journal.sql import (
-    AMONG,
-    AMONG_NUMBERS,
-    EVERY,
-    UNDECODABLE,
-    Database,
-    Scopes,
-    SqlConnection,
-    member,
-    upsert,
-)
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Scopes, SqlConnection, member, upsert
 from gateway_memory.store.record import EXCHANGE, TALK
-
-__all__ = ["Link", "Links", "below", "linked_with", "root_of"]
-
 
 # Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_failed
+from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.replacing import persist, sweep
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
-from gateway_memory.store.journal.sql import Database, upsert
+from gateway_memory.store.journal.sql import upsert
 from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal, transaction
 from gateway_memory.store.migration import (
     DOCUMENTS,
@@ -31,8 +32,6 @@ from gateway_memory.store.migration import (
     key_of_folder,
 )
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE
-
-__all__ = ["FilesSide", "Side", "quoted", "select"]
 
 _OF_FILES: Final[Mapping[str, frozenset[str]]] = {
     DOCUMENTS: frozenset({"folder", "name", "content", "saved"}),

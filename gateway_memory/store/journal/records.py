@@ -8,16 +8,15 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.sql import Database, upsert
+from gateway_memory.store.journal.sql import upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
 from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import SqlConnection
-
-__all__ = ["Records", "is_saved", "merge", "remove", "revise", "save", "tidy", "withhold"]
 
 T = TypeVar("T")
 

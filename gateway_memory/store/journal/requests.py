@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.store.journal.sql import EVERY
+from gateway_memory.runtime.ground import EVERY
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.sql import Database, SqlConnection
-
-__all__ = ["Request", "Requests", "begin"]
+    from gateway_memory.runtime.ground import Database
+    from gateway_memory.store.journal.sql import SqlConnection
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"

@@ -4,15 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, Scopes, SqlConnection
+from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, Scopes, SqlConnection
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import MemoryRecord, Review, ReviewState
 
 if TYPE_CHECKING:
     from extractor import Doubt
-
-__all__ = ["Reviews", "save_reviews"]
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""

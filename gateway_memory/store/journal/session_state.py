@@ -9,33 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway_memory.runtime.ground import Database
 from gateway_memory.store.journal.requests import Request, begin
-from gateway_memory.store.journal.sql import UNDECODABLE, Database
+from gateway_memory.store.journal.sql import UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
     from gateway_memory.runtime.ground import Result
     from gateway_memory.store.plan import Plan
     from gateway_memory.store.report import ReplyReport
-
-__all__ = [
-    "NewTurn",
-    "Observation",
-    "accept",
-    "accept_all",
-    "count_stop",
-    "has_left_anything",
-    "is_open",
-    "observe",
-    "register",
-    "remember",
-    "seen_in",
-    "switches",
-    "switches_of",
-    "take_followup",
-    "touch",
-]
-
 
 _READ: Final = 2_000
 """The maximum number of observations that are read for a session's summary: the first and the newest ones."""

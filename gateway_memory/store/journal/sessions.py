@@ -5,32 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
+from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.store.journal.sql import (
-    AMONG,
-    AMONG_NUMBERS,
-    EVERY,
-    Database,
-    Lease,
-    Scopes,
-    SqlConnection,
-    distinct,
-)
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Lease, Scopes, SqlConnection, distinct
 from gateway_memory.store.journal.withheld import withheld
-
-__all__ = [
-    "COUNTED",
-    "SHARED_KEY",
-    "End",
-    "EndState",
-    "KeptObservation",
-    "KnownSession",
-    "Left",
-    "OpenSession",
-    "Sessions",
-]
 
 T = TypeVar("T")
 

@@ -8,21 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from gateway_memory.runtime.ground import EVERY, Database
-
-__all__ = [
-    "AMONG",
-    "AMONG_NUMBERS",
-    "EVERY",
-    "Database",
-    "Lease",
-    "Scopes",
-    "SqlConnection",
-    "WaitNotified",
-    "distinct",
-    "member",
-    "upsert",
-]
+from gateway_memory.runtime.ground import Database
 
 T = TypeVar("T")
 

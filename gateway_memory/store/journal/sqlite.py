@@ -12,8 +12,6 @@ from gateway_memory.runtime.ground import private_file
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 from gateway_memory.store.steps import FIRST, Steps
 
-__all__ = ["MIGRATION_TABLE", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
-
 MIGRATION_TABLE: Final = "moving"
 """The table of a migration into this journal, which exists until that is complete."""
 STEPS: Final = Steps(

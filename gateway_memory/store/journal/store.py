@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Documents
 from gateway_memory.store.journal.connection import BUSY_SECONDS, IN_MEMORY, Connection, open_database
@@ -18,11 +19,9 @@ from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.store.journal.sql import Database, Lease, SqlConnection, WaitNotified
+from gateway_memory.store.journal.sql import Lease, SqlConnection, WaitNotified
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.summaries import RecordFile
-
-__all__ = ["Store", "open_sqlite", "store_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

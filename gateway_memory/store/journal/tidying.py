@@ -4,10 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, SqlConnection
-
-__all__ = ["FAILED", "Tidier", "decoded", "quarantine"]
+from gateway_memory.runtime.ground import EVERY, Database, get_logger
+from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, SqlConnection
 
 log = get_logger(__name__)
 

@@ -7,29 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
+from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import NewTurn, accept, remember
-from gateway_memory.store.journal.sql import (
-    AMONG,
-    AMONG_NUMBERS,
-    EVERY,
-    UNDECODABLE,
-    Database,
-    Lease,
-    SqlConnection,
-    member,
-    upsert,
-)
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Lease, SqlConnection, member, upsert
 from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
-
-__all__ = ["UNNUMBERED", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
 
 TurnState = Literal["accepted", "ruled"]
 """The next stage of a turn: the rules, or the batch that a model reads."""

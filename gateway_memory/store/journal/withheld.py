@@ -4,20 +4,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Database
+from gateway_memory.runtime.ground import Database
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE
 from gateway_memory.store.record import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
-
-__all__ = [
-    "forget_for_good",
-    "forgotten",
-    "outdated",
-    "reconsider",
-    "replaced",
-    "shown_record",
-    "whole_records",
-    "withheld",
-]
 
 _STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000

@@ -13,23 +13,10 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, Result, get_logger
+from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, Database, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.journal.sql import Database, Scopes, SqlConnection
+from gateway_memory.store.journal.sql import Scopes, SqlConnection
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
-
-__all__ = [
-    "Begin",
-    "PostgresConnection",
-    "Transaction",
-    "connected",
-    "failed",
-    "in_schema",
-    "see",
-    "soon",
-    "transaction",
-    "unreachable",
-]
 
 log = get_logger(__name__)
 

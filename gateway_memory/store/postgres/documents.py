@@ -9,14 +9,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import EVERY, Database, get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
-from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection, distinct
+from gateway_memory.store.journal.sql import SqlConnection, distinct
 from gateway_memory.store.summaries import parsed
 from recall import Stamp
-
-__all__ = ["DocumentRows", "RecordRows"]
 
 log = get_logger(__name__)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import Database, get_logger
 from gateway_memory.runtime.runtime import compute, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
@@ -20,8 +19,6 @@ from gateway_memory.store.postgres.hosts import HostSlot, Notifications
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
 from recall import PostgresRows, Rows
-
-__all__ = ["open_shared"]
 
 log = get_logger(__name__)
 

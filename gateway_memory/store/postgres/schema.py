@@ -11,23 +11,9 @@ import psycopg
 from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.store.journal.sql import EVERY
+from gateway_memory.runtime.ground import EVERY
 from gateway_memory.store.postgres.connection import connected, see
 from gateway_memory.store.steps import FIRST, Steps
-
-__all__ = [
-    "MIGRATION_TABLE",
-    "STEPS",
-    "Doubt",
-    "SchemaState",
-    "check",
-    "give",
-    "migrate",
-    "missing",
-    "state_of",
-    "status",
-]
-
 
 # What the role of hosts may do with the tables: how it is given, and what of it is missing.
 

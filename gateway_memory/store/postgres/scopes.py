@@ -10,10 +10,11 @@ import psycopg
 from psycopg import IsolationLevel, sql
 
 from gateway_memory.errors import StoreError, UsageError
+from gateway_memory.runtime.ground import EVERY
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.migration import Side, quoted, select
-from gateway_memory.store.journal.sql import EVERY, member
+from gateway_memory.store.journal.sql import member
 from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
     Transaction,
@@ -23,9 +24,6 @@ from gateway_memory.store.postgres.connection import (
 )
 from gateway_memory.store.postgres.schema import check
 from recall import TimeoutConnection, as_psycopg
-
-__all__ = ["PostgresSide", "ScopeTables"]
-
 
 # Delete scopes from every table.
 

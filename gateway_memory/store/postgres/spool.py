@@ -13,19 +13,17 @@ from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, get_logger, private_file
+from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, get_logger, private_file
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
-from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, Lease, SqlConnection, member
+from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member
 from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.report import ReplyReport
-
-__all__ = ["PostgresEpisodes", "PostgresTurns", "Spool", "SpooledTurns", "make_room", "waiting_in"]
 
 log = get_logger(__name__)
 
