@@ -16,7 +16,7 @@ from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
 from recall.rows.sqlite import SqliteRows
 from recall.search.query import PRECEDING_TURNS, SearchRequest
-from recall.settings import EmbedderSettings, RecallSettings
+from recall.settings import EmbedderSettings, RecallSettings, installed_encoders
 from recall.text.words import LONGEST_EMBEDDED, clean_text
 from recall.threads import SEARCH, WRITE
 from recall.types import Entry, FileChange, FileEntries, Filter, Hit, Near, Recall, RecallError, Stamp, Stored, Vectors
@@ -390,6 +390,8 @@ def _embedders(
         return (Embedder(load or _bundled),)
     if settings.provider == "none":
         return ()
+    if settings.provider != "openai":
+        return (Embedder(lambda: _installed(settings)),)
 
     def serve() -> "Encoder":
         from recall.encoding.server import ServerEncoder
@@ -397,6 +399,13 @@ def _embedders(
         return ServerEncoder(settings, breaker=breaker)
 
     return tuple(Embedder(serve, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
+
+
+def _installed(settings: EmbedderSettings) -> "Encoder":
+    """Make the encoder that another package brings under the provider's name."""
+    from recall.encoding.encoder import GivenEncoder
+
+    return GivenEncoder(installed_encoders(settings.provider)[0].load()(settings))
 
 
 def _bundled() -> "Encoder":

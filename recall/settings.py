@@ -1,26 +1,48 @@
 """Settings of recall: the keys of `autoRecall` in config.json5, in snake case."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from gateway_memory.runtime.ground import is_base_url
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_ENCODERS = "gateway_memory.encoders"
+"""The group of entry points by which other packages bring encoders: `name = "package:make"`."""
+_PROVIDERS = ("bundled", "openai", "none")
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
 _MOST_NUMBERS = 65_536
 """Of one vector; the largest models have a few thousand."""
 
 
+def _is_provider(name: str) -> bool:
+    return name in _PROVIDERS or bool(installed_encoders(name))
+
+
+def installed_encoders(name: str) -> Sequence["EntryPoint"]:
+    """Return what other packages bring as an encoder of a name: one, unless two of them use it."""
+    from importlib.metadata import entry_points  # most processes need none
+
+    return tuple(entry_points(group=_ENCODERS, name=name))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSettings:
-    """Where a sentence's vector comes from: the bundled encoder, a server of OpenAI's protocol, or none (words alone).
+    """Where a sentence's vector comes from: the bundled encoder, a server, another package's, or none (words alone).
 
-    The other keys are the server's. `dimensions` 0: the model's own.
+    The other keys are those of a server that speaks OpenAI's protocol; an encoder of another package gets them too.
+    `dimensions` 0: the model's own.
     """
 
-    provider: Literal["bundled", "openai", "none"] = "bundled"
+    provider: Annotated[str, Predicate(_is_provider)] = field(
+        default="bundled",
+        metadata={"expected": '"bundled", "openai", "none" or the name of an encoder that an installed package brings'},
+    )
     base_url: Annotated[str, Predicate(is_base_url)] = field(
         default="",
         metadata={"expected": '"", or an address such as "http://127.0.0.1:11434/v1"'},

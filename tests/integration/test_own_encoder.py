@@ -1,5 +1,6 @@
 """An encoder of the host's own finds by meaning what the words of a question don't name."""
 
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gateway_memory import OWNER, GatewayMemory, load_config
-from recall import GivenEncoder
+from gateway_memory import OWNER, ConfigError, GatewayMemory, load_config
+from recall import EmbedderSettings, GivenEncoder
 
 ABOUT = {"car": ("car", "vehicle", "automobile", "engine"), "pet": ("cat", "dog", "pet", "vet")}
 
@@ -74,3 +75,29 @@ def test_a_wrong_shape_is_told(returned: list[object]) -> None:
 
     with pytest.raises(ValueError, match=r"broken: encode returned the shape .* for 2 texts|broken.*texts"):
         GivenEncoder(Broken()).encode(["one", "two"])
+
+
+async def test_another_package_brings_an_encoder_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    (site / "topics-1.0.dist-info").mkdir(parents=True)
+    (site / "topics-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: topics\nVersion: 1.0\n")
+    (site / "topics-1.0.dist-info" / "entry_points.txt").write_text(
+        f"[gateway_memory.encoders]\ntopics = {__name__}:by_topic\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[by_topic.__module__])
+    embedder = {"provider": "topics", "dimensions": 10}
+    config = load_config({"agents": {"defaults": {"memorySync": {"autoRecall": {"embedder": embedder}}}}})
+    async with GatewayMemory(config, tmp_path / "memory") as memory:
+        session = await memory.start_session("agent:main:main", user=OWNER)
+        await memory.after_reply(session, user="Remember that my automobile is green.", reply="OK.")
+        await memory.flush()
+        (hit,) = await memory.search(session, "which vehicle?", kinds=["memory"], limit=1)
+        assert "automobile" in hit.text
+    with pytest.raises(ConfigError, match="name of an encoder that an installed package brings"):
+        load_config({"agents": {"defaults": {"memorySync": {"autoRecall": {"embedder": {"provider": "topicz"}}}}}})
+
+
+def by_topic(settings: EmbedderSettings) -> ByTopic:
+    assert settings.dimensions == 10
+    return ByTopic()
