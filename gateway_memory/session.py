@@ -231,6 +231,8 @@ class Session:
         self.registry = registry
         """All sessions of the memory that made this one. No other memory accepts it."""
         self.who = who
+        self.types = session_types(who.key, who.scope)
+        """The types of the session, the most specific one first."""
         self.settings = settings
         self.session_id = ""
         self.context = InContext()
@@ -273,11 +275,6 @@ class Session:
     def scope(self) -> Scope:
         """Its memory, to which it writes."""
         return self.who.scope
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The types of the session, the most specific one first."""
-        return session_types(self.key, self.scope)
 
     @property
     def opening(self) -> str:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from extractor import Candidate
-from gateway_memory.capture.draft import Draft
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reviewing import Reviewing

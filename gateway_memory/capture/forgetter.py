@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from extractor import Candidate, Known, decide, statements, without_commands
-from gateway_memory.capture.draft import Draft, known
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor, known
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.capture.requests import named

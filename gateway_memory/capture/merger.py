@@ -19,7 +19,7 @@ from extractor import (
     stands_alone,
     understood,
 )
-from gateway_memory.capture.draft import Draft, drafted, known, record_of_candidate
+from gateway_memory.capture.executor import Draft, drafted, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope

@@ -9,8 +9,7 @@ from typing import Final, Protocol
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
-from gateway_memory.capture.draft import by_scope
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import PlanExecutor, by_scope
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime

@@ -22,7 +22,7 @@ from extractor import (
     settled,
     unsure,
 )
-from gateway_memory.capture.draft import known
+from gateway_memory.capture.executor import known
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope

@@ -5,8 +5,7 @@ from datetime import date
 from typing import Final, Literal
 
 from extractor import Candidate
-from gateway_memory.capture.draft import Draft
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope

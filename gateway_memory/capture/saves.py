@@ -9,8 +9,7 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide
-from gateway_memory.capture.draft import Draft, known
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor, known
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.runtime.runtime import compute

@@ -17,8 +17,7 @@ from extractor import (
     without_holes,
 )
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.draft import Draft, by_scope, read_turn
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor, by_scope, read_turn
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from extractor import Candidate, decide
-from gateway_memory.capture.draft import Draft, drafted, known
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
