@@ -24,11 +24,11 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
-from gateway_memory.context.start import Hearing, SessionStarter
+from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, begin_beside, compute_threads, run_beside
+from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
@@ -156,17 +156,17 @@ async def open_memory(
 
     health = HealthKeeper(runtime, storage.health, state)
     stack.push_async_callback(health.close)
-    run_beside(stack, health.run(), "health")
+    run_in_background(stack, health.run(), "health")
     capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
     saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
     stack.push_async_callback(_finish, lifecycle, capture.processor)
     stack.push_async_callback(_release, storage.sessions)
-    run_beside(stack, lifecycle.run(), "sessions")
+    run_in_background(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage)
-    run_beside(stack, retention.run(), "retention")
-    run_beside(stack, storage.episode_follower.run(), "episodes")
-    run_beside(stack, _finish_index(storage), "index")
+    run_in_background(stack, retention.run(), "retention")
+    run_in_background(stack, storage.episode_follower.run(), "episodes")
+    run_in_background(stack, _finish_index(storage), "index")
     if storage.wait_notified:
         peers = Peers(
             runtime,
@@ -178,9 +178,9 @@ async def open_memory(
         )
         announcer.add(peers)
         await peers.start()
-        run_beside(stack, peers.run(), "peers")
-    hearing = Hearing(storage.event_log, bus, notifier.commit if notifier else None)
-    starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
+        run_in_background(stack, peers.run(), "peers")
+    subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
+    starter = SessionStarter(runtime, storage, sessions, context, capture.changes, subscriptions)
     ends = SessionEnds(
         registry=sessions,
         sessions=storage.sessions,
@@ -198,7 +198,7 @@ async def open_memory(
         switched=starter.switched,
         health=health,
     )
-    closing = begin_beside(stack, lifecycle.close_abandoned(starting=True), "abandoned")
+    closing = begin_in_background(stack, lifecycle.close_abandoned(starting=True), "abandoned")
     # A host that was killed may have left thousands: opening waits for those of a person's machine.
     await asyncio.wait([closing], timeout=_CLOSING_SECONDS)
     if closing.done():
@@ -250,8 +250,8 @@ def _open_capture(
         BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
         debouncer,
     )
-    run_beside(stack, storage.recaller.run(), "embed")
-    run_beside(stack, processor.run(), "worker")
+    run_in_background(stack, storage.recaller.run(), "embed")
+    run_in_background(stack, processor.run(), "worker")
     return Capture(
         changes=changes,
         reader=reader,
@@ -299,7 +299,7 @@ def _watch(
     sync = runtime.settings.incremental_sync
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
-        run_beside(stack, watch(workspace, scopes, follower.refresh), "watch")
+        run_in_background(stack, watch(workspace, scopes, follower.refresh), "watch")
 
 
 async def _release(sessions: Sessions) -> None:

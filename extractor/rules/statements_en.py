@@ -199,7 +199,7 @@ def _of_kind(rest: Sequence[Word], verb: Verb) -> float:
 
 
 def _of_table(rest: Sequence[Word]) -> str:
-    """Return the predicate that the table has: "hard of hearing", "good at", "tired", "six months pregnant"."""
+    """Return the predicate that the table has: "hard of subscriptions", "good at", "tired", "six months pregnant"."""
     first, second, third = ([*(word.low for word in rest[:3]), "", ""])[:3]
     counted = first[0].isdigit() or first in WORDS["counts"]
     phrases = [f"{first} {second}", first] if counted else [f"{first} {second} {third}", f"{first} {second}", first]

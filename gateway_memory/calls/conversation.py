@@ -162,25 +162,25 @@ class ConversationCalls(Opened):
         unknown = f"session {session_id!r}: this memory knows no such session; take the id from its prompt"
         if not is_name(session_id):
             raise UsageError(unknown)
-        found = await opened.storage.sessions.find(session_id)
-        if found is None:
+        known = await opened.storage.sessions.find(session_id)
+        if known is None:
             raise UsageError(unknown)
-        if found.ended:
+        if known.ended:
             raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
         named = resolve_scopes(**whose) if named_in(whose) else ()
         own = [scope for scope in named if not scope.kind.may_be_joined]
-        if own and (await opened.links.resolved(own[0])).key != found.scope:
+        if own and (await opened.links.resolved(own[0])).key != known.scope:
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
-        strange = [each for each in named if each not in own and each.key not in (found.joined, found.scope)]
+        strange = [each for each in named if each not in own and each.key not in (known.joined, known.scope)]
         if strange:
             raise UsageError(
                 f"session {session_id!r} has not joined {strange[0].key!r}; leave it out: the host says what is joined"
             )
-        scope, joined = Scope.parse(found.scope), (Scope.parse(found.joined),) if found.joined else ()
-        who = Who(key=found.key, scope=scope, origin=scope, joined=joined)
-        return opened.sessions.detached(who, session_id, found.switches)
+        scope, joined = Scope.parse(known.scope), (Scope.parse(known.joined),) if known.joined else ()
+        who = Who(key=known.key, scope=scope, origin=scope, joined=joined)
+        return opened.sessions.detached(who, session_id, known.switches)
 
     async def visit(self, **whose: Unpack[Whose]) -> Session:
         """Return a session for commands outside a conversation, such as those of a shell. It leaves no record.
@@ -223,7 +223,7 @@ class ConversationCalls(Opened):
             UsageError: `message` is not text, or `at` is not a valid time.
         """
         opened = self._opened(session)
-        said = as_query(text_of(message, "message"))
+        query = as_query(text_of(message, "message"))
         at = opened.runtime.clock() if at is None else at
         instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000
@@ -232,14 +232,14 @@ class ConversationCalls(Opened):
             if session.on("autoExtract"):
                 self.metrics.message_seen(opened.runtime.clock())
             try:
-                context = await _context(opened, session, said.text, at, deadline)
+                context = await _context(opened, session, query.text, at, deadline)
             except Exception as error:  # noqa: BLE001 - a reply matters more than its context
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 opened.runtime.on_error("context", error)
                 context = Context()
-            if said.secrets and session.on("autoExtract") and (notice := masked_block(said)):
+            if query.secrets and session.on("autoExtract") and (notice := masked_block(query)):
                 context = replace(context, text=f"{context.text}\n\n{notice}".strip())
-        session.receive(said.text)
+        session.receive(query.text)
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
@@ -276,7 +276,7 @@ class ConversationCalls(Opened):
             UsageError: a text, `at` or `turn_id` is invalid.
         """
         opened = self._opened(session)
-        said, answered = text_of(user, "user"), text_of(reply, "reply")
+        message, answer = text_of(user, "user"), text_of(reply, "reply")
         when = None if at is None else instant_of(at)
         if turn_id and not is_name(turn_id):
             raise UsageError(
@@ -286,8 +286,8 @@ class ConversationCalls(Opened):
         async with session.writing:
             await opened.starter.start_to_keep(session)
             if is_untrusted(provenance):
-                return await opened.intake.keep_untrusted(session, said, provenance, identity=turn_id)
-            return await opened.intake.accept_turn(session, said, answered, at=when, turn_id=turn_id)
+                return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
+            return await opened.intake.accept_turn(session, message, answer, at=when, turn_id=turn_id)
 
     async def observe(
         self,
@@ -390,11 +390,11 @@ class ConversationCalls(Opened):
             StoreError: the links could not be read.
         """
         opened = self._opened()
-        found = _who(opened, facts)
-        if isinstance(found, Refused) or not isinstance(found.user, str):
-            return found
-        scope = await opened.links.resolved(found.scope)
-        return replace(found, user=scope.name)
+        speaker = _who(opened, facts)
+        if isinstance(speaker, Refused) or not isinstance(speaker.user, str):
+            return speaker
+        scope = await opened.links.resolved(speaker.scope)
+        return replace(speaker, user=scope.name)
 
     async def session_of(self, facts: Facts, *, ephemeral: bool = False) -> Session:
         """Open or resume the session of the one who is speaking. Call it for each message: a key can be shared.
@@ -406,10 +406,10 @@ class ConversationCalls(Opened):
             UsageError: a fact has another type, or a text that is no name.
             StoreError: the session could not be opened.
         """
-        found = _who(self._opened(), facts)
-        if isinstance(found, Refused):
-            raise RefusedError(found.reason)
-        return await self.start_session(facts.key, ephemeral=ephemeral, **found.whose)
+        speaker = _who(self._opened(), facts)
+        if isinstance(speaker, Refused):
+            raise RefusedError(speaker.reason)
+        return await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
 
     async def open_sessions(self, key: str) -> list[Session]:
         """Return the open sessions of a key in every scope, also those that an earlier process left open.
@@ -427,13 +427,13 @@ class ConversationCalls(Opened):
                 f"of at most {LONGEST_NAME} bytes in UTF-8"
             )
         key = without_secrets(key)
-        found: list[Session] = []
+        sessions: list[Session] = []
         for name in await opened.storage.sessions.open_scopes(key):
             scope = Scope.parse(name)
             session = opened.sessions.get(key, scope, scope)
             await opened.starter.start(session)
-            found.append(session)
-        return found
+            sessions.append(session)
+        return sessions
 
     async def opening(self, session: Session) -> str:
         """Return the opening of a session, current: made anew if its scope has changed since it was made.

@@ -82,11 +82,11 @@ class MemoryCalls(ConversationCalls):
             zone=opened.runtime.zone,
         )
         wanted = as_kinds(kinds)
-        limit, asked = count_of(limit, "limit"), as_query(text_of(query, "query")).text
+        limit, text = count_of(limit, "limit"), as_query(text_of(query, "query")).text
         await opened.starter.start(session)
         if session.incognito:  # an embedding server would receive the query
             return Found()
-        return await opened.finder.find(session, asked, limit, kinds=wanted, only=only, explain=explain)
+        return await opened.finder.find(session, text, limit, kinds=wanted, only=only, explain=explain)
 
     async def get(self, session: Session, id: str, *, around: int = 2) -> Found:  # noqa: A002 - a hit's name for it
         """Return a hit of `search` again, with what was said around it, oldest first; () if it is gone or forgotten.
@@ -128,8 +128,8 @@ class MemoryCalls(ConversationCalls):
             UsageError: `text` is not text.
         """
         opened = self._opened(session)
-        said = text_of(text, "text")
-        return await opened.commands.answer(session, said) if session.settings.commands.enabled else None
+        message = text_of(text, "text")
+        return await opened.commands.answer(session, message) if session.settings.commands.enabled else None
 
     async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
         """Return the result of a command as a value for JSON.
@@ -244,9 +244,11 @@ class MemoryCalls(ConversationCalls):
         """
         opened = self._opened(session)
         topic, summary = text_of(topic, "topic"), text_of(summary, "summary")
-        decided, left = texts_of(decisions, "decisions"), texts_of(todos, "todos")
+        decided, open_ends = texts_of(decisions, "decisions"), texts_of(todos, "todos")
         await opened.starter.start_to_keep(session)
-        return await opened.saver.save_summary(session, topic=topic, summary=summary, decisions=decided, todos=left)
+        return await opened.saver.save_summary(
+            session, topic=topic, summary=summary, decisions=decided, todos=open_ends
+        )
 
     async def save_fact(
         self,

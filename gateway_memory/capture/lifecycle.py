@@ -26,7 +26,7 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.capture.upkeep import Distiller
-from gateway_memory.edge.prompts import is_chinese, worth_saving
+from gateway_memory.edge.prompts import is_chinese, is_significant
 from gateway_memory.errors import place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
@@ -300,10 +300,10 @@ class Lifecycle:
         if not (session.may_save and session.settings.sessions.stage_summaries):
             return None
         observations, results = await self._store.sessions.read(session.scope.key, session.session_id)
-        if not worth_saving(observations) and not results.facts:
+        if not is_significant(observations) and not results.facts:
             return None
         fresh = await self._since_last_stage(session, observations)
-        if worth_saving(fresh):
+        if is_significant(fresh):
             summary = await self._saver.summarize(
                 session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
             )
@@ -469,7 +469,7 @@ class Lifecycle:
     async def _summary(self, ended: _Ended, seconds: float) -> Summary | None:
         """Return a summary of a session's observations and results; None if that is nothing worth saving."""
         observations, results = await self._store.sessions.read(ended.scope.key, ended.session_id)
-        if not (results.facts or results.stages or worth_saving(observations)):
+        if not (results.facts or results.stages or is_significant(observations)):
             return None
         given = SummaryInput(
             seen=_outline(observations), facts=results.facts, stages=results.stages, decisions=results.decisions
@@ -487,7 +487,7 @@ class Lifecycle:
         if await self._store.sessions.has_left_anything(scope.key, session_id):
             return None
         observations, _ = await self._store.sessions.read(scope.key, session_id)
-        if not (worth_saving(observations) and await self._store.sessions.take_followup(session_id)):
+        if not (is_significant(observations) and await self._store.sessions.take_followup(session_id)):
             return None
         return observations
 

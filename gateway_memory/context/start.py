@@ -26,7 +26,7 @@ log = get_logger(__name__)
 # Deliver the changes of other sessions to a session: new ones, and those that waited over a restart.
 
 
-class Hearing:
+class Subscriptions:
     """Connects sessions with the bus. catch_up: stores the events that other processes have sent already."""
 
     def __init__(self, event_log: EventLog, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
@@ -84,14 +84,14 @@ class SessionStarter:
         sessions: SessionRegistry,
         context: ContextBuilder,
         changes: MemoryChanges,
-        hearing: Hearing,
+        subscriptions: Subscriptions,
     ) -> None:
         self._runtime = runtime
         self._storage = storage
         self._sessions = sessions
         self._context = context
         self._changes = changes
-        self._hearing = hearing
+        self._subscriptions = subscriptions
         self._openings = OpeningBuilder(runtime, storage)
 
     async def join(self, session: Session, joined: tuple[Scope, ...]) -> None:
@@ -99,7 +99,7 @@ class SessionStarter:
         if session.who.joined != joined:
             session.who = replace(session.who, joined=joined)
             if not session.ended:
-                self._hearing.subscribe(session)
+                self._subscriptions.subscribe(session)
                 await self._storage.sessions.join(session.session_id, session.who.joined_key)
 
     async def start(self, session: Session) -> None:
@@ -121,8 +121,8 @@ class SessionStarter:
             if not opened:  # this process may be behind the one that has told it
                 session.pending.delivered = await self._storage.event_log.delivered(session_id)
             self._sessions.opened(session)
-            self._hearing.subscribe(session)
-            waiting = set() if opened else await self._hearing.restore(session, now.timestamp())
+            self._subscriptions.subscribe(session)
+            waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
             generation = self._storage.recaller.generation
             await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
@@ -150,7 +150,7 @@ class SessionStarter:
 
     async def switched(self, session: Session) -> None:
         """Apply and store the features that the user has just switched, for every process and after a restart."""
-        self._hearing.subscribe(session)
+        self._subscriptions.subscribe(session)
         count = session.switches.count
         await self._storage.sessions.switch(session.session_id, session.switches.features)
         session.switches.stored = count
@@ -185,7 +185,7 @@ class SessionStarter:
         """Start a session whose incarnation another process has ended."""
         session.close()
         self._sessions.closed(session)
-        self._hearing.unsubscribe(session.session_id)
+        self._subscriptions.unsubscribe(session.session_id)
         await self.start(session)
 
     async def _known(self, session_id: str) -> KnownSession | None:

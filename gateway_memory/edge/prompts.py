@@ -167,7 +167,7 @@ _TOOL: Final = 30
 _DEED: Final = 50
 
 
-def worth_saving(seen: Sequence[Observation]) -> bool:
+def is_significant(seen: Sequence[Observation]) -> bool:
     """Return whether a session did or decided something, or whether the user said enough for a summary.
 
     A decision, an error, a todo or a tool call is enough. So are about 40 letters or 16 Han characters from the user

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.edge.prompts import Prompts, is_chinese, much_happened, worth_saving
+from gateway_memory.edge.prompts import Prompts, is_chinese, is_significant, much_happened
 from gateway_memory.hooks.editors import joined_in
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
@@ -31,7 +31,7 @@ def before_compaction(
         journal.add_injected(session_id, (), anew=True)  # what was injected may be gone
         seen = [*journal.seen_in(session_id), *pending]
         is_used = journal.has_left_anything(session_id)
-    nothing = _transcript(given) is not None and not worth_saving(seen) and not is_used
+    nothing = _transcript(given) is not None and not is_significant(seen) and not is_used
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
@@ -56,11 +56,11 @@ def followup(
         first = journal.count_stop(session_id) <= 1
         known = _transcript(given) is not None
 
-        def worth_asking(kept: list[Observation]) -> bool:
+        def is_worth_a_prompt(kept: list[Observation]) -> bool:
             seen = [*kept, *pending]
-            return much_happened(seen) if first else worth_saving(seen) or not known
+            return much_happened(seen) if first else is_significant(seen) or not known
 
-        kept = journal.followup(session_id, worth_asking)
+        kept = journal.followup(session_id, is_worth_a_prompt)
     return (
         "" if kept is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese([*kept, *pending]))
     )

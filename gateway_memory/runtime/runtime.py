@@ -127,12 +127,12 @@ async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *args, **kwargs))
 
 
-def run_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> None:
+def run_in_background(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> None:
     """Run a coroutine as a background task until the stack is closed."""
-    _ = begin_beside(stack, work, name)
+    _ = begin_in_background(stack, work, name)
 
 
-def begin_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> asyncio.Task[object]:
+def begin_in_background(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> asyncio.Task[object]:
     """Run a coroutine likewise, and return the task."""
     running = asyncio.create_task(work, name=f"gateway-memory-{name}")
     stack.push_async_callback(_stop, running, name)

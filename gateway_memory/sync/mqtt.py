@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.runtime.runtime import Runtime, run_beside
+from gateway_memory.runtime.runtime import Runtime, run_in_background
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.sync.follower import Follower
@@ -101,6 +101,6 @@ async def open_notifier(
         host=Host(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
     )
     runtime.metrics.sources.append(notifier.gauges)
-    run_beside(stack, notifier.run(), "notifier")
+    run_in_background(stack, notifier.run(), "notifier")
     stack.push_async_callback(notifier.drained, _SEND_SECONDS)
     return notifier

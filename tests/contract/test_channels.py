@@ -103,9 +103,9 @@ async def told(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
             async for change in subscription:
                 heard.append(change)  # noqa: PERF401 - the tests look at it meanwhile
 
-        hearing = asyncio.create_task(hear())
+        subscriptions = asyncio.create_task(hear())
         yield Told(memory=memory, changes=lambda: heard)
-        hearing.cancel()
+        subscriptions.cancel()
 
 
 async def test_a_new_memory_is_told_once_and_in_order(told: Told) -> None:

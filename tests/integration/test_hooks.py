@@ -13,7 +13,7 @@ from editor import WORDS_ALONE, WORTH, compiled, environment, hook, patient, rec
 from patience import seconds
 from thorough import sample
 
-from gateway_memory.edge.prompts import own_command, worth_saving
+from gateway_memory.edge.prompts import is_significant, own_command
 from gateway_memory.hooks.install import merged, without_ours
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.state import settings_of
@@ -135,7 +135,7 @@ def test_of_a_transcript_the_users_own_words_are_kept(text: str, marks: dict[str
     line = {"role": "user", **marks, "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
     seen = observations_of([json.dumps(line).encode()])
     assert [each.content for each in seen] == said
-    assert not worth_saving(seen)
+    assert not is_significant(seen)
 
 
 def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:

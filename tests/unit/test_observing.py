@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.capture.observations import clip, tags_of
-from gateway_memory.edge.prompts import worth_saving
+from gateway_memory.edge.prompts import is_significant
 from gateway_memory.store.journal.session_state import Observation
 
 
@@ -73,5 +73,5 @@ def test_tags_are_paths_symbols_and_error_codes() -> None:
     ],
 )
 def test_small_talk_is_worth_no_summary(seen: list[tuple[str, str]], *, expected: bool) -> None:
-    assert worth_saving([Observation(kind=kind, content=content) for kind, content in seen]) is expected
-    assert not worth_saving([Observation(kind=kind, content=content, private=True) for kind, content in seen])
+    assert is_significant([Observation(kind=kind, content=content) for kind, content in seen]) is expected
+    assert not is_significant([Observation(kind=kind, content=content, private=True) for kind, content in seen])

@@ -156,7 +156,9 @@ class JournalInPlace:
         with self._changing() as database:
             return session_state.count_stop(database, session_id)
 
-    def followup(self, session_id: str, worth_asking: Callable[[list[Observation]], bool]) -> list[Observation] | None:
+    def followup(
+        self, session_id: str, is_worth_a_prompt: Callable[[list[Observation]], bool]
+    ) -> list[Observation] | None:
         """Take a session's only follow-up, and return the session's observations; None if no follow-up is due.
 
         A follow-up is due if nothing of the session is saved and its observations are worth it.
@@ -168,7 +170,7 @@ class JournalInPlace:
             if session_state.has_left_anything(database, OWNER_KEY, session_id):
                 return None
             seen = session_state.seen_in(database, OWNER_KEY, session_id)
-            return seen if worth_asking(seen) and session_state.take_followup(database, session_id) else None
+            return seen if is_worth_a_prompt(seen) and session_state.take_followup(database, session_id) else None
 
     def withheld(self) -> Withheld:
         """Return what the owner has forgotten and has not restored."""

@@ -9,7 +9,7 @@ from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import Database, get_logger
-from gateway_memory.runtime.runtime import compute, run_beside
+from gateway_memory.runtime.runtime import compute, run_in_background
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.store import Store, store_of
@@ -57,7 +57,7 @@ async def open_shared(
     slot = HostSlot(connection)
     await slot.take()
     stack.push_async_callback(slot.release)
-    run_beside(stack, slot.run(), "host")
+    run_in_background(stack, slot.run(), "host")
 
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
@@ -84,7 +84,7 @@ async def open_shared(
     )
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
-        run_beside(stack, store.turns.run(), "spool")
+        run_in_background(stack, store.turns.run(), "spool")
     rows = PostgresRows(
         dsn, in_schema(schema), resident_rows=settings.resident_rows, large_rows=settings.large_scope_rows
     )
