@@ -89,6 +89,7 @@ format: $(TESTS)
 # The tables of docs/commands.md and docs/config.md, from the code; a test fails while they are out of date.
 docs: $(TESTS)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/ways.py
 
 # MEMORIES: how many memories to measure with; DATA: evaluation files for the quality of recall (optional).
 MEMORIES ?= 10000
