@@ -112,7 +112,7 @@ class ConversationCalls(Opened):
 
         key: the host's session key; it has, as names and ids have, at most 800 bytes in UTF-8.
         whose: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope. `project="name"` beside
-        it joins the memory that is shared by all sessions that name the project: the session is told of it too, and
+        it joins the memory that is shared by all sessions that name the project: the session reads it too, and
         what it says of the project is kept there. Alone, it selects the project's memory.
         ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
         `opening` before each reply.
@@ -439,7 +439,7 @@ class ConversationCalls(Opened):
         """Return the opening of a session, current: made anew if its scope has changed since it was made.
 
         An ephemeral session's next `before_reply` leaves out what this text holds. For another session the text takes
-        the place of the earlier opening, and leaves out what the session was told since.
+        the place of the earlier opening, and leaves out what was injected since.
 
         Raises:
             StoreError: the session could not be started.

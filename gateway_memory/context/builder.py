@@ -1,4 +1,4 @@
-"""What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
+"""What a session is given before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
 import time
