@@ -21,7 +21,8 @@ from postgres import KINDS, migrated
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
-from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.scope import KINDS as ALL_KINDS
+from gateway_memory.scope import OWNER_SCOPE, Kind, Scope
 from gateway_memory.store.journal.migration import FilesSide
 from gateway_memory.store.journal.session_state import NewTurn
 from gateway_memory.store.journal.sqlite import open_journal
@@ -342,6 +343,26 @@ async def test_a_name_that_leads_out_of_the_workspace_is_refused(
         assert main(configs.back(tmp_path / "new")) == 1
         assert "a name that no file may have" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.md"))
+
+
+async def test_a_kind_of_scope_that_stands_in_its_table_alone_moves_too(
+    configs: Configs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = Kind(name="team", folder="teams", speaker="one of a team", title=("Team", "团队"), possessive="a team's")
+    monkeypatch.setitem(ALL_KINDS, "team", team)
+    red, text = Scope.parse("team:red"), "the red locker opens with 4711"
+    async with GatewayMemory(load_config(configs.files), configs.old) as memory:
+        session = await memory.start_session("chat", **red.whose)
+        await memory.after_reply(session, user=f"Remember that {text}.", reply="OK")
+        await memory.flush()
+    assert main(configs.there()) == 0
+    async with GatewayMemory(load_config(configs.shared)) as memory:
+        assert text in (await memory.start_session("shared", **red.whose)).opening
+    assert main(configs.back(tmp_path / "new")) == 0
+    assert text in (tmp_path / "new" / red.folder / "MEMORY.md").read_text("utf-8")
+    async with GatewayMemory(load_config(configs.files), tmp_path / "new") as memory:
+        session = await memory.start_session("again", **red.whose)
+        assert text in (await memory.before_reply(session, "What opens the red locker?")).text + session.opening
 
 
 async def test_a_memory_without_documents_moves(
