@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol, TypeVar
 
 from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
+from gateway_memory.context.blocks import Remembered
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line
@@ -388,21 +389,12 @@ _LONGEST: Final = 200
 _SHORTEST: Final = 12
 
 
-class _Dated(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def at(self) -> float: ...
-
-
-class _Memory(_Dated, Protocol):
+class _Memory(Remembered, Protocol):
     @property
     def category(self) -> str: ...
 
 
-class _Passage(_Dated, Protocol):
+class _Passage(Remembered, Protocol):
     @property
     def turn(self) -> int: ...
 
