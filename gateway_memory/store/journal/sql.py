@@ -6,11 +6,13 @@ of them is quoted. Functions that only SQLite has are defined in PostgreSQL by i
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from dataclasses import fields
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from gateway_memory.runtime.ground import Database
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 AMONG: Final = "(SELECT value FROM json_each(?))"
 """The values of a JSON list of texts, for IN."""
@@ -64,6 +66,51 @@ class SqlConnection(Protocol):
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+class Table:
+    """What the classes of the journal have in common: calls of one statement, or of a function over a connection.
+
+    Every call may raise StoreError, and has then changed nothing. scopes: see `SqlConnection.transact`.
+    """
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    async def _rows(self, scopes: Scopes, query: str, *values: object) -> list[Any]:
+        return await self._connection.rows(query, values, scopes=scopes)
+
+    async def _column(self, scopes: Scopes, query: str, *values: object) -> list[Any]:
+        """Return the first value of each row."""
+        return [row[0] for row in await self._rows(scopes, query, *values)]
+
+    async def _change(self, scopes: Scopes, query: str, *values: object) -> int:
+        """Run one statement in its own transaction, and return the number of changed rows."""
+        return await self._write(scopes, lambda database: database.execute(query, values).rowcount)
+
+    async def _change_many(self, scopes: Scopes, query: str, rows: Sequence[Sequence[object]]) -> None:
+        await self._write(scopes, lambda database: database.executemany(query, rows).rowcount)
+
+    async def _read(
+        self, scopes: Scopes, work: Callable[Concatenate[Database, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        return await self._connection.read(lambda database: work(database, *arguments, **named), scopes=scopes)
+
+    async def _write(
+        self, scopes: Scopes, work: Callable[Concatenate[Database, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        return await self._connection.transact(lambda database: work(database, *arguments, **named), scopes=scopes)
+
+
+def columns_of(kind: type) -> str:
+    """Return the columns of a dataclass, which are its fields, for a query."""
+    return ", ".join(f'"{field.name}"' for field in fields(kind))
+
+
+def made(kind: type[T], rows: Sequence[Sequence[Any]]) -> list[T]:
+    """Return rows as values of a dataclass, whose fields are the columns, in their order."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 class Lease(Protocol):
