@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.ledger import MEMORY_COLUMNS
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Scopes, SqlConnection, member, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Table, member, upsert
 from gateway_memory.store.record import EXCHANGE, TALK
 
 # Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
@@ -149,30 +149,28 @@ def links_of(database: Database, scope: str) -> dict[str, Link]:
     links: dict[str, Link] = {}
     names = [root]
     query = "SELECT scope, target, at FROM links WHERE target = ?"
-    while names:  # a level at a time: all of it is asked for before the first answer is read
-        rows = [row for asked in [database.execute(query, (name,)) for name in names] for row in asked.fetchall()]
+    while names:  # a level at a time: all of its queries are sent before the first result is read
+        results = [database.execute(query, (name,)) for name in names]
+        rows = [row for result in results for row in result.fetchall()]
         names = [str(row[0]) for row in rows if row[0] not in links]
         links |= {str(name): Link(target=str(target), at=at) for name, target, at in rows}
     return dict(sorted(links.items(), key=lambda item: item[1].at))
 
 
-class Links:
+class Links(Table):
     """Which scopes belong to one person, what each of them brought, and the codes that join them.
 
     Every call may raise StoreError, and has then changed nothing. Times are epoch seconds.
     """
 
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
-
     async def all(self) -> Mapping[str, Link]:
         """Return all links by the linked scope."""
-        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", scopes=EVERY)
-        return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
+        rows = await self._rows(EVERY, "SELECT scope, target, at FROM links ORDER BY at")
+        return {scope: Link(target=target, at=at) for scope, target, at in rows}
 
     async def of(self, scope: str) -> Mapping[str, Link]:
         """Return the links of the person to whom a scope belongs, by the linked scope."""
-        return await self._connection.read(lambda database: links_of(database, scope), scopes=EVERY)
+        return await self._read(EVERY, links_of, scope)
 
     # Codes
 
@@ -190,7 +188,7 @@ class Links:
                 database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
             return str(row[0]) if row else None
 
-        return await self._connection.transact(work, scopes=EVERY)
+        return await self._write(EVERY, work)
 
     async def wrong(self, scope: str, at: float) -> None:
         """Record that a scope's identity has typed a wrong code."""
@@ -204,7 +202,7 @@ class Links:
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
-        return await self._connection.transact(work, scopes=scope)
+        return await self._write(scope, work)
 
     # Links
 
@@ -217,21 +215,21 @@ class Links:
         """Return whether one of these linked scopes still has memories, turns or reviews of its own."""
 
         def work(database: Database) -> bool:
-            asked = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
-            return any(found.fetchone()[0] for found in asked)
+            results = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
+            return any(result.fetchone()[0] for result in results)
 
-        return await self._connection.read(work, scopes=scopes)
+        return await self._read(scopes, work)
 
     async def add_items(self, scope: str, kind: LinkedKind, items: Mapping[str, str]) -> None:
         """Record what a linked scope brings, by id, each with a text; known items stay as they are."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=scope)
+        await self._change_many(scope, query, rows)
 
     async def items(self, scope: str, kind: LinkedKind) -> Mapping[str, str]:
         """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
-        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), scopes=scope)}
+        return dict(await self._rows(scope, query, scope, kind))
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
         """Move episodes, waiting turns and reviews to the target of a link, and record them as linked.
@@ -292,9 +290,6 @@ class Links:
             database.execute(query, (target, "\n", source, since, target))
 
         await self._connection.unhurried.transact(work, scopes=(source, target))
-
-    async def _change(self, scopes: Scopes, query: str, *values: object) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=scopes)
 
 
 def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:
