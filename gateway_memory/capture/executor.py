@@ -13,7 +13,7 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.plan import Plan
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from notifier import Announcer, Event, MemoryChange, split
 
 if TYPE_CHECKING:

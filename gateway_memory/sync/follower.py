@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -16,9 +16,10 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, Documents, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.episodes import is_episode_page
+from gateway_memory.sync.episodes import EpisodeFollower, is_episode_page
 from notifier import Announcer, MemoryChange
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
@@ -318,3 +319,37 @@ def _state(stamp: Stamp) -> tuple[int, int]:
 
 def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
     return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())
+
+
+# The store of a memory with its index, and a memory of the index as a record.
+
+_OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
+"""The fields that a person may have changed in the document since the memory was stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage(Store):
+    """The store of one open memory, its index, and the followers that keep the index equal to it."""
+
+    recaller: Recaller
+    follower: Follower
+    episode_follower: EpisodeFollower
+
+
+def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
+    """Return a memory of the index as a record: its current text and file, and its other stored data."""
+    entry = stored.entry
+    now = MemoryRecord(
+        id=entry.id,
+        text=entry.text,
+        file=stored.file,
+        at=entry.at,
+        session_key=entry.session,
+        type=entry.type,
+        category=entry.category,
+        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        confidence=entry.confidence,
+    )
+    if known is None:
+        return now
+    return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})

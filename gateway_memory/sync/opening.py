@@ -26,8 +26,7 @@ from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import EpisodeFollower
-from gateway_memory.sync.follower import Edits, Follower
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Edits, Follower, Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
