@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, Table, columns_of, made, upsert
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
 from gateway_memory.store.record import EXCHANGE, TALK
 from gateway_memory.store.withheld import Withheld
@@ -126,11 +126,7 @@ def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotabl
 
 def latest_of(database: Database, scope: str, besides: str, limit: int) -> list[Episode]:
     """See `Episodes.latest`."""
-    query = (
-        "SELECT session_id FROM episodes WHERE scope = ? AND session_id <> ? AND unread = '' "
-        "ORDER BY at DESC, turn DESC LIMIT 1"
-    )
-    last = database.execute(query, (scope, besides)).fetchone()
+    last = database.execute(SQL["episodes.latest_session"], (scope, besides)).fetchone()
     if last is None:
         return []
     query = f"{_SELECT} WHERE scope = ? AND session_id = ? ORDER BY at, turn LIMIT ?"
@@ -217,11 +213,7 @@ class Episodes(Table):
 
     async def session_of(self, scope: str, name: str) -> str:
         """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
-        query = (
-            "SELECT session_id FROM episodes WHERE scope = ? AND (session_id = ? OR session_key = ?) "
-            "ORDER BY at DESC, turn DESC LIMIT 1"
-        )
-        return next(iter(await self._column(scope, query, scope, name, name)), "")
+        return next(iter(await self._column(scope, SQL["episodes.session_of"], scope, name, name)), "")
 
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
@@ -291,11 +283,7 @@ def _added(database: Database, each: Episode) -> int | None:
     """Store an episode under a number that no turn has, and return it; None if it is known."""
     if _is_known(database, each):
         return None
-    query = (
-        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot) '
-        "VALUES (?, ?, '', '', '', 0, 0, -1) RETURNING id"
-    )
-    turn = int(database.execute(query, (each.scope, each.session_key)).fetchone()[0])
+    turn = int(database.execute(SQL["episodes.new_turn"], (each.scope, each.session_key)).fetchone()[0])
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
     values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, each.unread)
     database.execute(f"INSERT INTO episodes ({_COLUMNS}, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -303,16 +291,8 @@ def _added(database: Database, each: Episode) -> int | None:
 
 
 def _is_known(database: Database, each: Episode) -> bool:
-    query = (
-        "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
-        "((\"user\" = ? AND \"user\" <> '') OR (reply = ? AND reply <> ''))"
-    )
     values = (each.scope, each.at, each.session_key, each.user, each.reply)
-    if database.execute(query, values).fetchone() is not None:
+    if database.execute(SQL["episodes.known"], values).fetchone() is not None:
         return True
-    query = (
-        "SELECT 1 FROM memories WHERE scope = ? AND state = 'forgotten' AND ((category = ? AND session_key = ? "
-        "AND at = ?) OR (category = ? AND text = ? AND changed_at >= ?)) LIMIT 1"
-    )
     forgotten = (each.scope, EXCHANGE, each.session_key, each.at, TALK, each.session_id, each.at)
-    return database.execute(query, forgotten).fetchone() is not None
+    return database.execute(SQL["episodes.forgotten"], forgotten).fetchone() is not None

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG, Lease, SqlConnection, Table
+from gateway_memory.store.journal.sql import AMONG, SQL, Lease, SqlConnection, Table
 from gateway_memory.store.journal.tidying import quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
@@ -66,12 +66,7 @@ class EventLog(Table):
                 "INSERT INTO sources VALUES (?, 0, 0) ON CONFLICT DO NOTHING", (f"{journal}.{self._slot}",)
             )
             if not database.execute("SELECT 1 FROM heard WHERE slot = ?", (self._slot,)).fetchone():
-                database.execute(
-                    "INSERT INTO heard SELECT ?, origin, max(number) FROM ("
-                    "SELECT origin, number FROM heard UNION ALL SELECT origin, head FROM sources) AS known "
-                    "GROUP BY origin",
-                    (self._slot,),
-                )
+                database.execute(SQL["event_log.begin_slot"], (self._slot,))
             return journal
 
         self.journal = await self._write((), work)
@@ -91,11 +86,7 @@ class EventLog(Table):
         """Number and store events, in the caller's transaction. Events of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
-            ((head, sent),) = database.execute(
-                "UPDATE sources SET head = head + 1, sent = CASE WHEN ? THEN sent ELSE head + 1 END "
-                "WHERE origin = ? RETURNING head, sent",
-                (self._sends, self.instance),
-            ).fetchall()
+            ((head, sent),) = database.execute(SQL["event_log.next_number"], (self._sends, self.instance)).fetchall()
             body = encode(event)
             database.execute(
                 "INSERT INTO events (origin, number, scope, kept_at, body, plan) VALUES (?, ?, ?, ?, ?, ?)",
@@ -182,11 +173,7 @@ class EventLog(Table):
 
     async def completed(self) -> dict[str, int]:
         """Return the number before the first event whose plan is not completed, else the last one, by origin."""
-        query = (
-            "SELECT s.origin, coalesce(min(e.number) - 1, s.head) FROM sources s "
-            "LEFT JOIN events e ON e.origin = s.origin AND e.plan IS NOT NULL GROUP BY s.origin, s.head"
-        )
-        return dict(await self._sender_rows(query))
+        return dict(await self._sender_rows(SQL["event_log.completed"]))
 
     async def mark_sent(self, origin: str, upto: int) -> None:
         """Record that an origin's events up to a number have been sent."""
@@ -200,11 +187,7 @@ class EventLog(Table):
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest stored number of an origin; the last number plus one if none is stored."""
-        query = (
-            "SELECT coalesce((SELECT min(number) FROM events WHERE origin = ?), "
-            "(SELECT head FROM sources WHERE origin = ?) + 1, 1)"
-        )
-        ((lowest,),) = await self._sender_rows(query, origin, origin)
+        ((lowest,),) = await self._sender_rows(SQL["event_log.oldest"], origin, origin)
         return int(lowest)
 
     async def received_upto(self) -> dict[str, int]:
@@ -217,16 +200,11 @@ class EventLog(Table):
 
         def work(database: Database) -> None:
             database.executemany(  # another process of this workspace may have stored them already
-                "INSERT INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
+                SQL["event_log.add_received"],
                 rows,
             )
             for origin, number in received_upto.items():
-                query = (
-                    "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT (slot, origin) "
-                    "DO UPDATE SET number = max(heard.number, excluded.number)"
-                )
-                database.execute(query, (self._slot, origin, number))
+                database.execute(SQL["event_log.mark_received"], (self._slot, origin, number))
                 if not origin.startswith(self.journal):
                     database.execute(
                         "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
@@ -238,10 +216,7 @@ class EventLog(Table):
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Record that a session was shown all events up to these numbers, by origin."""
-        query = (
-            "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT (session_id, origin) "
-            "DO UPDATE SET number = max(told.number, excluded.number)"
-        )
+        query = SQL["event_log.mark_delivered"]
         await self._change_many((), query, [(session_id, origin, number) for origin, number in upto.items()])
 
     async def delivered(self, session_id: str) -> dict[str, int]:
@@ -255,15 +230,7 @@ class EventLog(Table):
 
         since: epoch seconds; older events have expired.
         """
-        query = (
-            "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "
-            "LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin "
-            # An origin that is newer than the session has nothing from before it, whatever the clock of its host says.
-            "WHERE s.session_id = ? AND e.kept_at >= ? AND (e.number > t.number OR t.number IS NULL AND "
-            "(e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id))) "
-            "ORDER BY e.id DESC LIMIT ?"
-        )
-        rows = await self._rows(scope, query, session_id, since, _MOST_UNDELIVERED)
+        rows = await self._rows(scope, SQL["event_log.undelivered"], session_id, since, _MOST_UNDELIVERED)
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
@@ -283,14 +250,8 @@ class EventLog(Table):
 
         def work(database: Database) -> None:
             database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
-            database.execute(
-                "UPDATE sources SET sent = max(sent, "
-                "coalesce((SELECT min(number) - 1 FROM events WHERE events.origin = sources.origin), head))"
-            )
-            database.execute(
-                "DELETE FROM told WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.session_id = told.session_id "
-                "AND ended_at IS NULL)"
-            )
+            database.execute(SQL["event_log.skip_deleted"])
+            database.execute(SQL["event_log.forget_delivered"])
 
         await self._connection.unhurried.transact(work, scopes=EVERY)
 
@@ -302,11 +263,7 @@ def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: floa
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
-    query = (
-        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest "
-        "WHERE noticed.digest <> excluded.digest"
-    )
-    if not database.execute(query, (scope, change.id, digest)).rowcount:
+    if not database.execute(SQL["event_log.note_edit"], (scope, change.id, digest)).rowcount:
         return False
     if state:
         becomes = "deleted" if removed else "active"

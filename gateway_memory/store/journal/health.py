@@ -8,16 +8,13 @@ from typing import Any, Final
 
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, Table, made
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
 from notifier import NotifierStatus
 
 _KINDS_KEPT: Final = 50
 _LONGEST: Final = 120
 """Characters of a place or of an error's class."""
-_ADD: Final = (
-    "INSERT INTO failures (place, error, at, count) VALUES (?, ?, ?, ?) ON CONFLICT (place, error) DO UPDATE SET "
-    "count = failures.count + excluded.count, at = excluded.at"
-)
+_ADD: Final = SQL["health.add_failures"]
 _PUT: Final = "UPDATE leases SET state = ? WHERE slot = ?"
 _LET_GO: Final = (
     "DELETE FROM failures WHERE at < ? OR at < "

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, SqlConnection, Table, made, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.tidying import decoded
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
@@ -83,18 +83,10 @@ def useful(
 ) -> list[tuple[str, Uses]]:
     """See `Ledger.useful`. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
-    rows = database.execute(
-        "SELECT memory, sum(recalled), sum(repeated), count(*) FROM uses WHERE scope = ? GROUP BY memory "
-        "HAVING sum(recalled + repeated) >= ? AND count(*) >= ?",
-        (scope, min_uses, min_days),
-    )
+    rows = database.execute(SQL["ledger.most_used"], (scope, min_uses, min_days))
     uses = {memory: Uses(recalled=recalled, repeated=repeated, days=days) for memory, recalled, repeated, days in rows}
     most = sorted(uses, key=lambda identity: -(uses[identity].recalled + uses[identity].repeated))
-    query = (
-        "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND importance = 'high' "
-        "AND file <> 'MEMORY.md' ORDER BY at"
-    )
-    ids = dict.fromkeys([*most, *(str(row[0]) for row in database.execute(query, (scope,)))])
+    ids = dict.fromkeys([*most, *(str(row[0]) for row in database.execute(SQL["ledger.important"], (scope,)))])
     if not ids:
         return []
     # A memory that was distilled before, and that a user moved back, is not moved again.
@@ -106,11 +98,7 @@ def useful(
 def uses_of(database: Database, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
     """Return the uses of a memory. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
-    query = (
-        "SELECT coalesce(sum(recalled), 0), coalesce(sum(repeated), 0), count(*) FROM uses "
-        "WHERE scope = ? AND memory = ?"
-    )
-    recalled, repeated, days = database.execute(query, (scope, memory)).fetchone()
+    recalled, repeated, days = database.execute(SQL["ledger.uses_of"], (scope, memory)).fetchone()
     return Uses(recalled=int(recalled), repeated=int(repeated), days=days)
 
 
@@ -135,9 +123,7 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
         )
         receipt = number
     database.executemany(
-        "INSERT INTO uses VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope, memory, day) DO UPDATE SET "
-        "recalled = uses.recalled + excluded.recalled, repeated = uses.repeated + excluded.repeated",
-        [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})],
+        SQL["ledger.add_uses"], [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})]
     )
     if (reply, receipt) == (row or (0, 0)):
         return
@@ -210,11 +196,7 @@ class Ledger(Table):
 
         def work(database: Database) -> bool:
             database.execute("INSERT INTO usage (day) VALUES (?) ON CONFLICT DO NOTHING", (day,))
-            query = (
-                "UPDATE usage SET extractions = extractions + 1, reserved_tokens = reserved_tokens + ? WHERE day = ? "
-                "AND extractions < ? AND input_tokens + output_tokens + reserved_tokens + ? <= ?"
-            )
-            return bool(database.execute(query, (wanted, day, calls, wanted, tokens)).rowcount)
+            return bool(database.execute(SQL["ledger.reserve"], (wanted, day, calls, wanted, tokens)).rowcount)
 
         return await self._write((), work)
 
@@ -225,11 +207,7 @@ class Ledger(Table):
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         """Replace a reservation with the tokens that the call used. Negative numbers never increase the budget."""
-        query = (
-            "UPDATE usage SET reserved_tokens = max(0, reserved_tokens - ?), input_tokens = input_tokens + max(0, ?), "
-            "output_tokens = output_tokens + max(0, ?) WHERE day = ?"
-        )
-        await self._change((), query, reserved, input_tokens, output_tokens, day)
+        await self._change((), SQL["ledger.settle"], reserved, input_tokens, output_tokens, day)
 
     async def spent(self, day: str) -> Spent:
         """Return the usage of a day."""
@@ -264,10 +242,7 @@ class Ledger(Table):
 
     async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
         """Return the active memories and stage summaries that a session has said or left."""
-        query = (
-            "SELECT m.id FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
-            "WHERE s.scope = ? AND s.session_id = ? AND m.state = 'active'"
-        )
+        query = SQL["ledger.of_session"]
         return list((await self.memories(scope, await self._column(scope, query, scope, session_id))).values())
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
@@ -278,11 +253,7 @@ class Ledger(Table):
 
     async def stages(self, scope: str) -> list[MemoryRecord]:
         """Return the active stage summaries, each with its session."""
-        query = (
-            "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
-            "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'"
-        )
-        sessions = dict(await self._rows(scope, query, scope))
+        sessions = dict(await self._rows(scope, SQL["ledger.stages"], scope))
         memories = await self.memories(scope, sorted(sessions))
         return [replace(memory, session_id=sessions[memory.id]) for memory in memories.values()]
 
@@ -314,13 +285,7 @@ class Ledger(Table):
 
     async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
         """Return what an import put into the history, each with the text of the active memory that replaced it."""
-        query = (
-            "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
-            "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "
-            "WHERE h.scope = m.scope AND h.memory = m.id) AND NOT EXISTS (SELECT 1 FROM history h "
-            "WHERE h.scope = m.scope AND h.memory = m.id AND h.event <> 'superseded') ORDER BY m.at, m.id"
-        )
-        replacements = dict(await self._rows(scope, query, scope))
+        replacements = dict(await self._rows(scope, SQL["ledger.imported_past"], scope))
         memories = await self.memories(scope, list(replacements))
         return [(memories[identity], text) for identity, text in replacements.items() if identity in memories]
 
@@ -339,13 +304,8 @@ class Ledger(Table):
         since: return only those from a time on, in epoch seconds.
         imports: whether those of imports are returned, which name thousands of memories.
         """
-        query = (
-            "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
-            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS TEXT) = ?)) "
-            "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
-        )
         values = (after, turn, str(turn), scope, scope, since, imports, limit)
-        rows = await self._rows(scope or EVERY, query, *values)
+        rows = await self._rows(scope or EVERY, SQL["ledger.receipts"], *values)
         receipts = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in receipts:
@@ -397,12 +357,8 @@ class Ledger(Table):
 
         turns: only of the replies of these turns; () for all. since: only from a time on, in epoch seconds.
         """
-        query = (
-            "SELECT turn, memory, CASE WHEN verdict = 'useful' THEN verdict ELSE 'wrong' END, at FROM feedback WHERE "
-            f"scope = ? AND at >= ? AND (? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory"
-        )
         among = json.dumps(list(turns))
-        return made(Rated, await self._rows(scope, query, scope, since, among, among))
+        return made(Rated, await self._rows(scope, SQL["ledger.rated"], scope, since, among, among))
 
     # One-time notices
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.ledger import MEMORY_COLUMNS
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Table, member, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, Table, upsert
 from gateway_memory.store.record import EXCHANGE, TALK
 
 # Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
@@ -25,11 +25,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
     removed = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
-    query = (
-        "SELECT id FROM memories WHERE scope = ? AND ((category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM "
-        "link_items WHERE scope = ? AND kind = 'turn')) OR (category = ? AND text IN (SELECT item FROM link_items "
-        "WHERE scope = ? AND kind = 'record')))"
-    )
+    query = SQL["links.forgotten_turns"]
     removed |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
     ids = json.dumps(sorted(removed))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
@@ -41,11 +37,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
         if any(identity in plan for identity in removed):  # an undo would bring their texts back
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
-    query = (
-        f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "
-        "(SELECT item FROM link_items WHERE scope = ? AND kind = 'record')"
-    )
-    database.execute(query, (source, scope))
+    database.execute(SQL["links.delete_records"], (source, scope))
 
 
 def _is_shared(body: str) -> bool:
@@ -102,11 +94,7 @@ _NAMING: Final[Mapping[tuple[str, str, str], Callable[[Any, set[str]], Any]]] = 
 
 LinkedKind = Literal["memory", "record", "turn", "review"]
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
-_HAS_OWN: Final = (
-    "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
-    "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
-    "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
-)
+_HAS_OWN: Final = SQL["links.has_own"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

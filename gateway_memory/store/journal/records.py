@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.sql import upsert
+from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
 from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
@@ -138,10 +138,7 @@ def save(database: Database, scope: str, file: RecordFile, record: SessionRecord
     """
     follow(database, scope, file)
     if known(database, scope, record.session_id):
-        database.execute(
-            "INSERT INTO session_counts VALUES ('doubles_prevented', 1) "
-            "ON CONFLICT (name) DO UPDATE SET number = session_counts.number + 1"
-        )
+        database.execute(SQL["records.count_double"])
         return False
     file.append(line_of(shown_record(database, scope, record.fields())))
     follow(database, scope, file)

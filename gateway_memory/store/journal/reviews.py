@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, Scopes, Table
+from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import MemoryRecord, Review, ReviewState
@@ -55,11 +55,7 @@ class Reviews(Table):
 
         before: epoch seconds, 0 for no such time. day: the current day, YYYY-MM-DD.
         """
-        query = (
-            "SELECT id FROM reviews WHERE scope = ? AND state = 'waiting' AND (at < ? OR (expires <> '' AND "
-            "expires < ?)) ORDER BY at, rowid"
-        )
-        return await self._column(scope, query, scope, before, day)
+        return await self._column(scope, SQL["reviews.due"], scope, before, day)
 
     async def _select(self, scopes: Scopes, which: str, *values: object) -> list[Review]:
         def work(database: Database) -> list[Review]:
@@ -78,10 +74,6 @@ class Reviews(Table):
 
 def save_reviews(database: Database, plan: Plan) -> None:
     """Store the reviews that a plan adds, and the states of those that it settles. Within the plan's transaction."""
-    query = (
-        "INSERT INTO reviews (scope, id, state, reason, at, text, turn, expires, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-    )
     rows = [
         (
             plan.scope, review.memory.id, review.state, review.reason, review.at, review.memory.text,
@@ -89,7 +81,7 @@ def save_reviews(database: Database, plan: Plan) -> None:
         )
         for review in plan.reviews
     ]  # fmt: skip
-    database.executemany(query, rows)
+    database.executemany(SQL["reviews.add"], rows)
     query = "UPDATE reviews SET state = ? WHERE scope = ? AND id = ? AND state = ?"
     database.executemany(query, [(each.state, plan.scope, each.id, each.was) for each in plan.settled])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.runtime.ground import Database
 from gateway_memory.store.journal.requests import Request, begin
-from gateway_memory.store.journal.sql import UNDECODABLE
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
@@ -49,11 +49,7 @@ def register(database: Database, session_id: str, key: str, at: float, *, lives:
             "UPDATE sessions SET joined = ? WHERE session_id = ? AND joined <> ?", (joined, session_id, joined)
         )
         touch(database, session_id, at)
-    database.execute(
-        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at, joined) VALUES (?, ?, 'owner', ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        (session_id, key, at, at, joined),
-    )
+    database.execute(SQL["session_state.register"], (session_id, key, at, at, joined))
     return True
 
 
@@ -71,11 +67,7 @@ def switches(database: Database, session_id: str) -> Mapping[str, bool]:
     row = database.execute("SELECT key, scope, switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or row[2]:
         return switches_of(row[2]) if row else {}
-    query = (
-        "SELECT reason, switches FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NOT NULL "
-        "ORDER BY ended_at DESC LIMIT 1"
-    )
-    reason, said = database.execute(query, row[:2]).fetchone() or ("", "")
+    reason, said = database.execute(SQL["session_state.previous_switches"], row[:2]).fetchone() or ("", "")
     return switches_of(said) if reason == "abandoned" else {}
 
 
@@ -99,8 +91,7 @@ def observe(
     if request is not None and begin(database, request, at) is not None:
         return
     database.executemany(
-        "INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        SQL["session_state.observe"],
         [
             (scope, session_id, at, each.kind, each.tool, "" if each.private else each.content, each.private,
              "" if each.private else each.tags)
@@ -158,11 +149,7 @@ def remember(database: Database, plan: "Plan") -> None:
 
 def has_left_anything(database: Database, scope: str, session_id: str) -> bool:
     """Return whether a fact or a stage summary of the session is active, on any day."""
-    query = (
-        "SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
-        "WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1"
-    )
-    return database.execute(query, (session_id, scope)).fetchone() is not None
+    return database.execute(SQL["session_state.has_left_anything"], (session_id, scope)).fetchone() is not None
 
 
 def take_followup(database: Database, session_id: str) -> bool:
@@ -235,8 +222,7 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
     made = [(turn, _inserted(database, turn, slot)) for turn, slot in new.values()]
     numbers = [(turn, int(found.fetchone()[0])) for turn, found in made]
     database.executemany(
-        "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id, report) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        SQL["session_state.add_replies"],
         [
             (
                 number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key, turn.turn_id,
@@ -260,8 +246,7 @@ def _key_of_turn(turn: NewTurn) -> tuple[str, str, str]:
 
 def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Result":
     return database.execute(
-        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
-        "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        SQL["session_state.add_turn"],
         (
             turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at, slot,
             turn.extract, turn.episode, turn.joined,

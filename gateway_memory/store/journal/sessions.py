@@ -12,6 +12,7 @@ from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sql import (
     AMONG,
     AMONG_NUMBERS,
+    SQL,
     Lease,
     SqlConnection,
     Table,
@@ -31,11 +32,7 @@ SHARED_KEY: Final = "a session key in two processes"
 """The place of the failure that is noted where a session is opened that another living process has open."""
 _LONGEST_REASON: Final = 80
 _LONGEST_ERROR: Final = 2_000
-_READY: Final = (
-    "INSERT INTO told SELECT ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e "
-    "WHERE e.origin = k.origin AND e.scope = ? AND e.plan IS NOT NULL), max(k.number))) FROM (SELECT origin, number "
-    "FROM heard WHERE slot = ? UNION ALL SELECT origin, head FROM sources) AS k GROUP BY k.origin"
-)
+_READY: Final = SQL["sessions.mark_delivered"]
 _WITH_SCOPES: Final = ("sessions", "memories", "episodes", "reviews")
 """The tables in which a scope is that holds anything."""
 _UNSAVED: Final = 100
@@ -128,11 +125,7 @@ class Sessions(Table):
         """
 
         def work(database: Database) -> tuple[str, bool]:
-            opened = database.execute(
-                "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                (session_id, key, scope, at, at),
-            )
+            opened = database.execute(SQL["sessions.open"], (session_id, key, scope, at, at))
             if opened.rowcount:
                 database.execute(_READY, (session_id, scope, self._slot.number))
             mine = "UPDATE sessions SET slot = ?, joined = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
@@ -190,20 +183,11 @@ class Sessions(Table):
 
     async def observations(self, scope: str, newest: int) -> list[KeptObservation]:
         """Return the newest observations of a scope that have a content, newest first. Forgotten text is in them."""
-        query = (
-            "SELECT o.id, o.session_id, coalesce(s.key, ''), o.at, o.kind, o.tool, o.content FROM observations o "
-            "LEFT JOIN sessions s ON s.session_id = o.session_id "
-            "WHERE o.scope = ? AND NOT o.private AND o.content <> '' ORDER BY o.id DESC LIMIT ?"
-        )
-        return made(KeptObservation, await self._rows(scope, query, scope, newest))
+        return made(KeptObservation, await self._rows(scope, SQL["sessions.observations"], scope, newest))
 
     async def observed_since_stage(self, scope: str, session_id: str) -> int:
         """Return the number of observations of a session since its last stage summary."""
-        query = (
-            "SELECT count(*) FROM observations WHERE session_id = ? AND scope = ? AND at > coalesce("
-            "(SELECT max(at) FROM session_memories WHERE session_id = ? AND type = 'S'), 0)"
-        )
-        (number,) = await self._column(scope, query, session_id, scope, session_id)
+        (number,) = await self._column(scope, SQL["sessions.observed_since_stage"], session_id, scope, session_id)
         return int(number)
 
     async def has_left_anything(self, scope: str, session_id: str) -> bool:
@@ -236,13 +220,8 @@ class Sessions(Table):
         """
 
         def work(database: Database) -> float | None:
-            query = (
-                "UPDATE sessions SET ended_at = ?, reason = ?, state = ?, error = ?, "
-                "duration_ms = coalesce(?, max(0, round(1000 * (? - opened_at)))) "
-                "WHERE session_id = ? AND ended_at IS NULL RETURNING opened_at"
-            )
             values = (at, end.reason, state, end.error, end.duration_ms, at, session_id)
-            row = database.execute(query, values).fetchone()
+            row = database.execute(SQL["sessions.close"], values).fetchone()
             if row is None:
                 query = "UPDATE sessions SET state = ? WHERE session_id = ? AND state IN ('nothing', 'unsaved')"
                 database.execute(query, (state, session_id))
@@ -318,11 +297,7 @@ class Sessions(Table):
 
 
 def _left_by(database: Database, scope: str, session_id: str) -> Left:
-    rows = database.execute(
-        "SELECT s.type, m.category, m.text FROM session_memories s JOIN memories m ON m.scope = s.scope AND "
-        "m.id = s.memory WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' ORDER BY s.at, m.changed_at",
-        (session_id, scope),
-    ).fetchall()
+    rows = database.execute(SQL["sessions.results"], (session_id, scope)).fetchall()
     hidden = withheld(database, scope)
     stages = (hidden.cut(text) for kind, _, text in rows if kind == "S")
     return Left(

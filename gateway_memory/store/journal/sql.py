@@ -7,6 +7,7 @@ of them is quoted. Functions that only SQLite has are defined in PostgreSQL by i
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from gateway_memory.runtime.ground import Database
@@ -14,6 +15,15 @@ from gateway_memory.runtime.ground import Database
 T = TypeVar("T")
 P = ParamSpec("P")
 
+
+def statements(path: Path) -> dict[str, str]:
+    """Return the statements of a file by their names. Each follows a line `-- name`, and ends at an empty line."""
+    blocks = (block.split("\n") for block in path.read_text("utf-8").split("\n\n")[1:])
+    return {name.removeprefix("-- "): " ".join(line.strip() for line in lines) for name, *lines in blocks}
+
+
+SQL: Final = statements(Path(__file__).with_name("queries.sql"))
+"""The statements that take more than a line, by "module.name"; shorter ones are where they run."""
 AMONG: Final = "(SELECT value FROM json_each(?))"
 """The values of a JSON list of texts, for IN."""
 AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"

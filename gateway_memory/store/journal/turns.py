@@ -17,13 +17,13 @@ from gateway_memory.store.journal.session_state import NewTurn, accept, remember
 from gateway_memory.store.journal.sql import (
     AMONG,
     AMONG_NUMBERS,
+    SQL,
     UNDECODABLE,
     Lease,
     SqlConnection,
     Table,
     columns_of,
     made,
-    member,
     upsert,
 )
 from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
@@ -147,10 +147,7 @@ class Turns(Table):
 
         episodes: with the text that may be quoted. at: the current time, in epoch seconds.
         """
-        query = (
-            'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
-            "imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
+        query = SQL["turns.add_unread"]
 
         def work(database: Database) -> int:
             taken = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
@@ -224,11 +221,7 @@ class Turns(Table):
 
     async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
         """Return when the newest replies since a time were made (epoch seconds), and how recall went, newest first."""
-        query = (
-            f"SELECT at, {member('report', 'outcome')} FROM replies "
-            "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
-        )
-        rows = await self._rows(scope, query, scope, since, limit)
+        rows = await self._rows(scope, SQL["turns.outcomes"], scope, since, limit)
         return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
 
     async def _replies(self, scope: str, which: str, *values: object) -> list[Reply]:
@@ -328,11 +321,7 @@ class Turns(Table):
             if plan.failed and plan.imported:
                 wait_for_model(database, plan.turns)
             database.executemany(advance, [(turn,) for turn in plan.turns])
-            query = (
-                "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?) "
-                "RETURNING id"
-            )
-            made = database.execute(query, receipt).fetchone()[0]
+            made = database.execute(SQL["turns.add_receipt"], receipt).fetchone()[0]
             if plan.writes:
                 query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
                 database.executemany(query, _history(plan))

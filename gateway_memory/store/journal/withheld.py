@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_memory.runtime.ground import Database
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE
 from gateway_memory.store.record import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
@@ -20,21 +20,13 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone.
     besides: ids of what is left out. Within a transaction.
     """
-    rows = database.execute(
-        "SELECT id, text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state <> 'active' AND state > '' AND (state IN ('forgotten', 'deleted') OR (state = 'undone' AND ?)) "
-        "ORDER BY changed_at DESC LIMIT ?",
-        (scope, undone, _NEWEST),
-    ).fetchall()
+    rows = database.execute(SQL["withheld.removed"], (scope, undone, _NEWEST)).fetchall()
     rows = [row for row in rows if row[0] not in besides]
     if not rows:
         return Withheld(())
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
     again = _active_texts(database, scope, [row[1] for row in lines])
-    query = (
-        "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
-        f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
-    )
+    query = SQL["withheld.replacements"]
     replacement = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
     texts = [
         Forgotten(text=words, at=at, replacement=replacement.get(identity, ""))
@@ -65,11 +57,7 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
 
     Within a transaction.
     """
-    rows = database.execute(
-        "SELECT text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state IN ('forgotten', 'undone', 'deleted') AND category <> ? ORDER BY changed_at",
-        (scope, TALK),
-    ).fetchall()
+    rows = database.execute(SQL["withheld.forgotten"], (scope, TALK)).fetchall()
     again = _active_texts(database, scope, [str(row[0]) for row in rows])
     texts: dict[str, float] = {}
     for text, quote, at, category, _ in rows:
