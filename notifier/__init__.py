@@ -5,23 +5,27 @@ from typing import TYPE_CHECKING
 from gateway_memory.runtime.ground import lazy
 
 if TYPE_CHECKING:
-    from notifier.announcer import Announcer, BusChannel, Channel
-    from notifier.bus import Bus, Inbox, Subscription
-    from notifier.mqtt import Credentials, LinkError, connect, credentials
-    from notifier.notifier import Notifier
-    from notifier.settings import MqttSettings, NotifierSettings
-    from notifier.types import (
+    from notifier.events import (
+        Announcer,
+        Bus,
+        BusChannel,
+        Channel,
         Event,
         EventLog,
         Host,
+        Inbox,
         MemoryChange,
         NotifierError,
         NotifierStatus,
+        Subscription,
         decode,
         encode,
         journal_of,
         split,
     )
+    from notifier.mqtt import Credentials, LinkError, connect, credentials
+    from notifier.notifier import Notifier
+    from notifier.settings import MqttSettings, NotifierSettings
     from notifier.wire import DroppedError, EventMessage, Wire, read_secrets
 
 __all__ = [
@@ -55,8 +59,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "announcer": "Announcer BusChannel Channel",
-    "bus": "Bus Inbox Subscription",
     "mqtt": "Credentials LinkError connect credentials",
     "notifier": "Notifier",
     "settings": "MqttSettings NotifierSettings",
@@ -64,4 +66,4 @@ _HOMES = {
 }
 
 # What MQTT needs is loaded only where it is switched on.
-__getattr__ = lazy(__name__, __all__, _HOMES, rest="types")
+__getattr__ = lazy(__name__, __all__, _HOMES, rest="events")

@@ -16,8 +16,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from notifier.events import NotifierError
 from notifier.settings import MqttSettings
-from notifier.types import NotifierError
 
 # What goes wrong with a connection.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Never, Protocol
 
-from notifier.types import Event, EventLog
+from notifier.events import Event, EventLog
 from notifier.wire import Wire
 
 _BATCH: Final = 100

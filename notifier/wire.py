@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from notifier.types import Event, MemoryChange, NotifierError
+from notifier.events import Event, MemoryChange, NotifierError
 
 # The kinds of messages between gateways, as they are read.
 
