@@ -10,7 +10,6 @@ from typing import Any, Final
 from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
-from gateway_memory.store.journal.tidying import decoded
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
@@ -306,7 +305,7 @@ class Ledger(Table):
         """
         values = (after, turn, str(turn), scope, scope, since, imports, limit)
         rows = await self._rows(scope or EVERY, SQL["ledger.receipts"], *values)
-        receipts = await decoded(self._connection, "receipts", "id", rows, _receipt)
+        receipts = await self._decoded("receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in receipts:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
@@ -333,7 +332,7 @@ class Ledger(Table):
         """Return the newest changes of a scope that an undo may revert, newest first."""
         query = "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?"
         rows = await self._rows(scope, query, scope, limit)
-        return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
+        return await self._decoded("changes", "receipt", rows, _undo_entry)
 
     async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
         """Return how often a memory was of use. zone: in which days are counted."""

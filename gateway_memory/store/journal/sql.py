@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from gateway_memory.runtime.ground import Database
+from gateway_memory.runtime.ground import EVERY, Database, get_logger
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -94,6 +94,30 @@ class Table:
         """Return the first value of each row."""
         return [row[0] for row in await self._rows(scopes, query, *values)]
 
+    async def _decoded(
+        self, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+    ) -> list[T]:
+        """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are quarantined.
+
+        key: the column of the rows' keys.
+        """
+        values: list[T] = []
+        bad: list[Sequence[Any]] = []
+        for row in rows:
+            try:
+                values.append(decode(row))
+            except UNDECODABLE:
+                bad.append(row)
+
+        def work(database: Database) -> None:
+            for identity, scope, body, *_ in bad:
+                if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (identity,)).rowcount:
+                    quarantine(database, table, scope, body)
+
+        if bad:
+            await self._write(EVERY, work)
+        return values
+
     async def _change(self, scopes: Scopes, query: str, *values: object) -> int:
         """Run one statement in its own transaction, and return the number of changed rows."""
         return await self._write(scopes, lambda database: database.execute(query, values).rowcount)
@@ -110,6 +134,12 @@ class Table:
         self, scopes: Scopes, work: Callable[Concatenate[Database, P], T], *arguments: P.args, **named: P.kwargs
     ) -> T:
         return await self._connection.transact(lambda database: work(database, *arguments, **named), scopes=scopes)
+
+
+def quarantine(database: Database, table: str, scope: object, body: object) -> None:
+    """Keep a body that can't be decoded apart, within the caller's transaction, so that it blocks nothing else."""
+    get_logger(__name__).error("journal.row_unreadable", table=table)  # hooks need no logger
+    database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
 
 
 def columns_of(kind: type) -> str:
