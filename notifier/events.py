@@ -279,7 +279,7 @@ class Bus:
 
     def changes(self, scope: str, most: int) -> Subscription:
         """Return a stream of every change of a scope from now on, which ends when nobody holds it any more."""
-        for key in [key for key, held in self._subscriptions.items() if not held]:
+        for key in [key for key, subscriptions in self._subscriptions.items() if not subscriptions]:
             del self._subscriptions[key]
         subscription = Subscription(most)
         self._subscriptions[scope].add(subscription)
@@ -287,8 +287,8 @@ class Bus:
 
     def close(self) -> None:
         """Close all streams that `changes` has returned."""
-        for held in self._subscriptions.values():
-            for subscription in list(held):
+        for subscriptions in self._subscriptions.values():
+            for subscription in list(subscriptions):
                 subscription.close()
         self._subscriptions.clear()
 

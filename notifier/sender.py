@@ -183,10 +183,10 @@ class Sender:
             if oldest > first:
                 messages.append(self._wire.gone(origin, min(oldest - 1, last), now, to=to))
             events = await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1)
-            wanted = [event for event in events if event.number <= last]
-            messages += [self._wire.changed(event, now, to=to) for event in wanted]
+            requested = [event for event in events if event.number <= last]
+            messages += [self._wire.changed(event, now, to=to) for event in requested]
             await link.send(messages)
-            return len(wanted)
+            return len(requested)
 
 
 def _is_acknowledged(acknowledged: asyncio.Future[None]) -> bool:

@@ -147,8 +147,8 @@ class Background:
         known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
         missing = [(sequence, text) for sequence, text in batch if sequence not in known]
         if missing:
-            made = await self._made([text for _, text in missing])
-            known.update(zip((sequence for sequence, _ in missing), made, strict=True))
+            vectors = await self._made([text for _, text in missing])
+            known.update(zip((sequence for sequence, _ in missing), vectors, strict=True))
         return await self._thread.run(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
     async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
@@ -188,8 +188,8 @@ def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) ->
 def _wait(state: RetryCallState) -> float:
     """Return the seconds to wait: at least what the server asks for, else longer each time."""
     error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
-    return max(asked, _WAITS(state))
+    retry_after = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
+    return max(retry_after, _WAITS(state))
 
 
 def _note(state: RetryCallState) -> None:

@@ -118,12 +118,12 @@ def merged(base: str, theirs: str, mine: str) -> Merged:
     conflicts = tuple(edit.at + 1 for edit in fresh if any(_collide(edit, other) for other in others))
     if conflicts:
         return Merged("", conflicts)
-    done: list[str] = []
+    result: list[str] = []
     upto = 0
     for edit in sorted([*others, *fresh], key=lambda edit: (edit.start, edit.end)):
-        done += [*lines[upto : edit.start], *edit.lines]
+        result += [*lines[upto : edit.start], *edit.lines]
         upto = edit.end
-    return Merged("".join(_ended([*done, *lines[upto:]])))
+    return Merged("".join(_ended([*result, *lines[upto:]])))
 
 
 def _lines(text: str) -> list[str]:

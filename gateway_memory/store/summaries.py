@@ -129,8 +129,8 @@ def stored_record(row: Mapping[str, Any]) -> SessionRecord:
     """Return a record as it was stored; values of another type than ours are left out."""
     values = {name: row[name] for name in _TEXTS if isinstance(row.get(name), str)}
     for name in ("decisions", "todos"):
-        given = row.get(name)
-        values[name] = tuple(item for item in given if isinstance(item, str)) if isinstance(given, list) else ()
+        items = row.get(name)
+        values[name] = tuple(item for item in items if isinstance(item, str)) if isinstance(items, list) else ()
     lasted = row.get("duration_ms")
     blank = dict.fromkeys(("id", "session_id", "topic", "summary", "timestamp"), "")
     return SessionRecord(

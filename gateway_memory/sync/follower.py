@@ -219,7 +219,7 @@ class Follower:
         default_at = self._default_at(file, stamp)
         entries: list[Entry] = []
         lost: set[str] = set()
-        taken: set[str] = set()
+        ids: set[str] = set()
         for block in blocks:
             identity = block.id
             owner = owners.get(identity, file)
@@ -228,9 +228,9 @@ class Follower:
                     identity = content_id(file, block.id, block.text)
                 else:
                     lost.add(owner)
-            if identity in taken:
+            if identity in ids:
                 continue
-            taken.add(identity)
+            ids.add(identity)
             entries.append(_entry(block, identity, memories.get(identity), default_at, curated=file == MEMORY_FILE))
         return entries, lost
 

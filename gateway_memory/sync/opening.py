@@ -174,8 +174,8 @@ def _given(make: "Callable[[], TextEncoder]") -> "GivenEncoder":
 
 async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
     breaker = Breaker(open_seconds=_EMBEDDING_BACKOFF_SECONDS)
-    given = None if runtime.encoder is None else partial(_given, runtime.encoder)
-    recaller = Recaller(path, runtime.settings.auto_recall, encoder=given, breaker=breaker, zone=runtime.zone)
+    encoder = None if runtime.encoder is None else partial(_given, runtime.encoder)
+    recaller = Recaller(path, runtime.settings.auto_recall, encoder=encoder, breaker=breaker, zone=runtime.zone)
     try:
         if await recaller.open():
             log.info("index.rebuilding")

@@ -235,12 +235,12 @@ class Rows:
         """Return a scope's number; -1, which no row has, where it is not known."""
         number = self._numbers.get(scope)
         if number is None:
-            found = self._rows("select number from scope where key = ?", scope)
-            if not found:
+            rows = self._rows("select number from scope where key = ?", scope)
+            if not rows:
                 return -1
             if len(self._numbers) >= _KNOWN_SCOPES:
                 self._numbers.clear()
-            number = self._numbers[scope] = int(found[0][0])
+            number = self._numbers[scope] = int(rows[0][0])
         return number
 
     # Reading
@@ -251,8 +251,8 @@ class Rows:
 
     def _scope(self, scope: str) -> tuple[int, int]:
         """Return a scope's revision, and up to which one it is no longer known what was removed."""
-        found = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
-        return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
+        rows = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
+        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""

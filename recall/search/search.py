@@ -53,7 +53,7 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
     hits = []
-    wanted = set(terms.tolist())
+    own_terms = set(terms.tolist())
     stored = index.stored(scope, [int(rows.sequences.values[row]) for row in best])
     for row in best:
         entry = stored.get(int(rows.sequences.values[row]))
@@ -61,7 +61,7 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
             continue
         cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
         own = term_set(clean_text(entry.entry.text, _LONGEST))
-        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
+        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(own_terms, own)))
     hits.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
     by_overlap = sorted(hits, key=lambda near: near.overlap, reverse=True)[:limit]
     by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
@@ -208,14 +208,14 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
     if applying:
         related |= np.isin(looked_at, list(applying))
     # Without vectors, a row that shares no word is a guess, however much the message leans on earlier talk.
-    shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
+    is_shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
     order = np.argsort(-ranks, kind="stable")
     if worth is not None and min_score > 0:
         # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
-        shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
+        is_shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
         order = np.argsort(-worth, kind="stable")
-    found: list[CandidateRow] = []
+    good: list[CandidateRow] = []
     below: list[CandidateRow] = []
     for place in order.tolist():
         row, applies = int(looked_at[place]), int(looked_at[place]) in applying
@@ -226,8 +226,8 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
             score = calibration.score(evidence, float(worth[place]), memory=bool(memory), applies=applies)
         parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
         one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
-        (found if score >= min_score and shown[place] and not silent else below).append(one)
-    best_found = chosen(found, lexical.rows, request.limit, request.episodes)
+        (good if score >= min_score and is_shown[place] and not silent else below).append(one)
+    best_found = chosen(good, lexical.rows, request.limit, request.episodes)
     hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
     return Found(hits=hits, weak=_weak(index, lexical, below, request))
 
@@ -237,8 +237,8 @@ def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], reque
     if not (request.weak and below):
         return ()
     limit, episodes = (request.weak if wanted else 0 for wanted in (request.limit, request.episodes))
-    found = chosen(below, lexical.rows, limit, episodes)
-    return hits_of(index, request.scope, lexical.rows.sequences.values, found)[: request.weak]
+    best = chosen(below, lexical.rows, limit, episodes)
+    return hits_of(index, request.scope, lexical.rows.sequences.values, best)[: request.weak]
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:

@@ -33,8 +33,8 @@ class DocumentsInMemory(Documents):
         }
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
-        found = self._contents.get((scope.folder, name))
-        return None if found is None else text_of(*found)
+        document = self._contents.get((scope.folder, name))
+        return None if document is None else text_of(*document)
 
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         for name in names:

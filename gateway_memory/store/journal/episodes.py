@@ -63,9 +63,9 @@ class Quotable:
         episode = self.episodes.get(turn)
         if episode is None or turn in self.gone:
             return None
-        said = (episode.user, episode.reply)
-        words = self.hidden.words_of(*said, since=episode.at)
-        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in said)
+        sides = (episode.user, episode.reply)
+        words = self.hidden.words_of(*sides, since=episode.at)
+        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in sides)
         if turn in self.sources and (user, reply) == (episode.user.strip(), episode.reply.strip()):
             return None  # it says in other words what was forgotten
         if not past:

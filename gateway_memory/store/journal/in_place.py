@@ -135,8 +135,8 @@ class JournalInPlace:
                 return None
             if session_state.has_left_anything(database, OWNER_KEY, session_id):
                 return None
-            seen = session_state.seen_in(database, OWNER_KEY, session_id)
-            return seen if worth_asking(seen) and session_state.take_followup(database, session_id) else None
+            kept = session_state.seen_in(database, OWNER_KEY, session_id)
+            return kept if worth_asking(kept) and session_state.take_followup(database, session_id) else None
 
     def failures_at(self, place: str, since: float) -> int:
         """Return how often something failed at a place since a time, in epoch seconds."""

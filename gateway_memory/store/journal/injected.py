@@ -38,8 +38,8 @@ class Injected:
         configured: whether it is on where the user has not switched it.
         """
         query = "SELECT key, switches FROM sessions WHERE session_id = ?"
-        found, switches = self._database.execute(query, (self._session_id,)).fetchone() or (key, "")
-        return bool(found == key and json.loads(switches or "{}").get("autoRecall", configured))
+        known_key, switches = self._database.execute(query, (self._session_id,)).fetchone() or (key, "")
+        return bool(known_key == key and json.loads(switches or "{}").get("autoRecall", configured))
 
     def fresh(self, items: Sequence[tuple[str, str]]) -> list[bool]:
         """Return for each memory (id, text) whether it is new to the session."""

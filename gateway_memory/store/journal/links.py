@@ -107,10 +107,10 @@ class Link:
 
 def root_of(links: Mapping[str, Link], scope: str) -> str:
     """Return the scope in which a scope's memory is, after all links."""
-    seen = {scope}
-    while scope in links and links[scope].target not in seen:
+    path = {scope}
+    while scope in links and links[scope].target not in path:
         scope = links[scope].target
-        seen.add(scope)
+        path.add(scope)
     return scope
 
 
@@ -264,14 +264,14 @@ class Links(Table):
         def work(database: Database) -> None:
             listed = ", ".join(MEMORY_COLUMNS)
             # The exchange itself is not there, so its words go with it.
-            said = (
+            quote = (
                 f"CASE WHEN category = '{EXCHANGE}' AND quote = '' THEN coalesce((SELECT e.\"user\" || ? || e.reply "
                 "FROM episodes e WHERE e.scope = s.scope AND e.turn = s.turn), '') ELSE quote END"
             )
-            given = ", ".join(said if name == "quote" else name for name in MEMORY_COLUMNS)
+            values = ", ".join(quote if name == "quote" else name for name in MEMORY_COLUMNS)
             changes = ", ".join(f"{name} = excluded.{name}" for name in MEMORY_COLUMNS if name != "id")
             query = (
-                f"INSERT INTO memories (scope, {listed}) SELECT ?, {given} FROM memories s WHERE scope = ? "
+                f"INSERT INTO memories (scope, {listed}) SELECT ?, {values} FROM memories s WHERE scope = ? "
                 f"AND state IN {_GONE} AND changed_at >= ? AND NOT EXISTS (SELECT 1 FROM memories t WHERE "
                 f"t.scope = ? AND t.id = s.id AND t.state = 'active') ON CONFLICT (scope, id) DO UPDATE SET {changes}"
             )

@@ -104,8 +104,8 @@ class Side(ABC):
 
     def cursor(self, part: str) -> Cursor:
         """Return up to which key a part was copied."""
-        found = self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ?", (part,))
-        return tuple(json.loads(found[0][0])) if found else None
+        rows = self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ?", (part,))
+        return tuple(json.loads(rows[0][0])) if rows else None
 
     def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
         """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
@@ -206,8 +206,8 @@ class FilesSide(Side):
     def columns(self, part: str) -> frozenset[str]:
         if part in _OF_FILES:
             return _OF_FILES[part]
-        found = {str(row[1]) for row in self._all(f"PRAGMA table_info({part})")}
-        return frozenset(found | {"rowid"} if PARTS[part] == ("rowid",) else found)
+        names = {str(row[1]) for row in self._all(f"PRAGMA table_info({part})")}
+        return frozenset(names | {"rowid"} if PARTS[part] == ("rowid",) else names)
 
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         if part == DOCUMENTS:
@@ -265,8 +265,10 @@ class FilesSide(Side):
 
     def _documents(self, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         owned = Owned(self._workspace)
-        found = sorted((folder, name) for folder in folders_in(self._workspace) for name in scan_own(owned, folder)[0])
-        for folder, name in found:
+        documents = sorted(
+            (folder, name) for folder in folders_in(self._workspace) for name in scan_own(owned, folder)[0]
+        )
+        for folder, name in documents:
             if after and (folder, name) <= tuple(after):
                 continue
             path = self._workspace / folder / name
@@ -281,8 +283,8 @@ class FilesSide(Side):
         for (key,) in self._all(_KNOWN):
             with contextlib.suppress(UsageError):
                 keys[Scope.parse(str(key)).folder] = str(key)
-        found = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
-        for key, folder in sorted(found.items()):
+        folders = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
+        for key, folder in sorted(folders.items()):
             if after and key <= after[0]:
                 continue
             _check_name(folder, key)

@@ -37,8 +37,8 @@ class Records:
         """Return the newest record that was not deleted, without forgotten text, or None."""
 
         def work(database: Database) -> dict[str, Any] | None:
-            found = self._file_of(scope, database).last()
-            return found and withheld(database, scope.key).record(found)
+            record = self._file_of(scope, database).last()
+            return record and withheld(database, scope.key).record(record)
 
         return await self._connection.read(work, scopes=scope.key)
 
@@ -160,11 +160,11 @@ def revise(database: Database, scope: str, file: RecordFile, old: SessionRecord,
     at = next((number for number, row in enumerate(stored) if canonical(row) == canonical(old.fields())), None)
     if at is None:
         return False
-    shown = line_of(shown_record(database, scope, new.fields()))
+    line = line_of(shown_record(database, scope, new.fields()))
     before = canonical(rows[at])
 
     def revised(content: bytes | None) -> bytes:
-        lines = (line_of(row) if canonical(row) != before else shown for row in parsed(content or b"")[0])
+        lines = (line_of(row) if canonical(row) != before else line for row in parsed(content or b"")[0])
         return b"".join(lines)
 
     replace(database, scope, file, revised)

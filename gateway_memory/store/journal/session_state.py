@@ -67,14 +67,14 @@ def switches(database: Database, session_id: str) -> Mapping[str, bool]:
     row = database.execute("SELECT key, scope, switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or row[2]:
         return switches_of(row[2]) if row else {}
-    reason, said = database.execute(SQL["session_state.previous_switches"], row[:2]).fetchone() or ("", "")
-    return switches_of(said) if reason == "abandoned" else {}
+    reason, body = database.execute(SQL["session_state.previous_switches"], row[:2]).fetchone() or ("", "")
+    return switches_of(body) if reason == "abandoned" else {}
 
 
-def switches_of(said: str) -> Mapping[str, bool]:
+def switches_of(body: str) -> Mapping[str, bool]:
     """Decode the column `switches`."""
     try:
-        return {str(name): bool(on) for name, on in json.loads(said or "{}").items()}
+        return {str(name): bool(on) for name, on in json.loads(body or "{}").items()}
     except UNDECODABLE:
         return {}  # as configured
 
@@ -118,25 +118,25 @@ def seen_in(database: Database, scope: str, session_id: str) -> list[Observation
     oldest = database.execute(f"{query} LIMIT ?", (session_id, scope, _READ // 2)).fetchall()
     rows = {row[0]: row for row in [*oldest, *newest]}
     hidden = withheld(database, scope)
-    seen: list[Observation] = []
+    observations: list[Observation] = []
     at_once: defaultdict[float, list[str]] = defaultdict(list)
     for _, at, _, content, *_ in rows.values():
         at_once[at].append(content)
     words = {at: hidden.words_of(*texts) for at, texts in at_once.items()} if hidden else {}
     for _, at, kind, content, tool, tags, private in rows.values():
-        kept = hidden.cut(content, words=words.get(at, frozenset()))
-        whole = kept == content
-        gone = bool(private) or not (whole or kept.strip()) or hidden.hides(session_id, at)
-        seen.append(
+        text = hidden.cut(content, words=words.get(at, frozenset()))
+        whole = text == content
+        is_hidden = bool(private) or not (whole or text.strip()) or hidden.hides(session_id, at)
+        observations.append(
             Observation(
                 kind=kind,
-                content="" if gone else kept,
+                content="" if is_hidden else text,
                 tool=tool,
-                tags=tags if whole and not gone else "",
-                private=gone,
+                tags=tags if whole and not is_hidden else "",
+                private=is_hidden,
             )
         )
-    return seen
+    return observations
 
 
 def remember(database: Database, plan: "Plan") -> None:
@@ -213,14 +213,16 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
         database.execute(query, _key_of_turn(turn)) for turn, _ in turns
     ]  # all are sent before the first is waited for
     known = {
-        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, lookups, strict=True) if (row := found.fetchone())
+        _key_of_turn(turn): row[0]
+        for (turn, _), result in zip(turns, lookups, strict=True)
+        if (row := result.fetchone())
     }
     new: dict[tuple[str, str, str], tuple[NewTurn, int]] = {}
     for turn, slot in turns:
         if _key_of_turn(turn) not in known:
             new.setdefault(_key_of_turn(turn), (turn, slot))
-    made = [(turn, _inserted(database, turn, slot)) for turn, slot in new.values()]
-    numbers = [(turn, int(found.fetchone()[0])) for turn, found in made]
+    results = [(turn, _inserted(database, turn, slot)) for turn, slot in new.values()]
+    numbers = [(turn, int(result.fetchone()[0])) for turn, result in results]
     database.executemany(
         SQL["session_state.add_replies"],
         [

@@ -151,16 +151,16 @@ class Turns(Table):
         query = SQL["turns.add_unread"]
 
         def work(database: Database) -> int:
-            taken = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
+            unread = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
             rows = [
                 (
                     each.turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, at,
                     _UNREAD[each.unread], self._slot.number, True,
                 )
-                for each in taken
+                for each in unread
             ]  # fmt: skip
             database.executemany(query, rows)
-            return len(taken)
+            return len(unread)
 
         scopes = sorted({each.scope for each in episodes})
         return await self._connection.transact(work, scopes=scopes, exclusive=[f"unread {scope}" for scope in scopes])
@@ -322,7 +322,7 @@ class Turns(Table):
             if plan.failed and plan.imported:
                 wait_for_model(database, plan.turns)
             database.executemany(advance, [(turn,) for turn in plan.turns])
-            made = database.execute(SQL["turns.add_receipt"], receipt).fetchone()[0]
+            receipt_number = database.execute(SQL["turns.add_receipt"], receipt).fetchone()[0]
             if plan.writes:
                 query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
                 database.executemany(query, _history(plan))
@@ -332,7 +332,7 @@ class Turns(Table):
             rated = [(plan.scope, each.turn, each.memory, each.verdict, plan.at) for each in plan.rated]
             database.executemany(query, rated)
             if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link"):
-                change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
+                change = (receipt_number, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
         await self._connection.transact(work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)])
@@ -348,8 +348,8 @@ class Turns(Table):
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
         query = f"SELECT count(*) FILTER (WHERE slot = ?), count(*) FROM turns WHERE id IN {AMONG_NUMBERS}"
-        ((ours_now, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
-        if others := (len(set(turns)) if all_there else there) - ours_now:
+        ((ours_now, all_now),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others := (len(set(turns)) if all_there else all_now) - ours_now:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
 

@@ -46,9 +46,9 @@ def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, 
         return
     query = f'SELECT turn, "user", reply FROM episodes WHERE scope = ? AND turn IN {AMONG_NUMBERS}'
     rows = database.execute(query, (scope, json.dumps(list(exchanges)))).fetchall()
-    said = {int(turn): (str(user), str(reply)) for turn, user, reply in rows}
+    sides = {int(turn): (str(user), str(reply)) for turn, user, reply in rows}
     for turn, (words, at) in exchanges.items():
-        for side in said.get(turn, (words,)):
+        for side in sides.get(turn, (words,)):
             yield from (Forgotten(text=sentence, at=at) for sentence in sentences_of(side))
 
 
@@ -79,8 +79,8 @@ def forget_for_good(database: Database, before: float) -> None:
     exchanges: dict[str, dict[int, tuple[str, float]]] = {}
     for scope, turn, quote, at in rows:
         exchanges.setdefault(str(scope), {})[int(turn)] = (str(quote), float(at))
-    for scope, said in exchanges.items():
-        hidden = Withheld(_said_in(database, scope, said))
+    for scope, of_scope in exchanges.items():
+        hidden = Withheld(_said_in(database, scope, of_scope))
         if not hidden:
             continue
         query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
@@ -135,8 +135,8 @@ def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:
     ends = {text: text.rstrip(_STOPS) for text in texts}
     forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
     query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND lower(rtrim(text, ?)) IN {AMONG}"
-    found = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
-    return {text for text, end in ends.items() if end.lower() in found}
+    active = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
+    return {text for text, end in ends.items() if end.lower() in active}
 
 
 def _ascii_lower(text: str) -> str:
@@ -168,10 +168,10 @@ def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, An
 def _record(body: str) -> dict[str, Any] | None:
     """Return a stored record; None for a body that holds none, as if nothing were withheld from what is shown."""
     try:
-        found = json.loads(body)
+        record = json.loads(body)
     except UNDECODABLE:
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def reconsider(

@@ -345,8 +345,8 @@ class PostgresConnection:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
                         connection.execute(SEE_SOON, soon(scopes, self._seconds, _LOCK_SECONDS))
-                        found = Transaction(connection).execute(query, values)
-                    return found.fetchall()
+                        result = Transaction(connection).execute(query, values)
+                    return result.fetchall()
             except psycopg.OperationalError as error:
                 if isinstance(error, _ENOUGH) or tried == _TRIES - 1:
                     raise

@@ -87,8 +87,8 @@ class DocumentRows(Documents):
             self._check_lock(database, scope)
             query = "SELECT content FROM documents WHERE folder = ? AND name = ?"
             for name in names:
-                found = database.execute(query, (scope.folder, name)).fetchone()
-                before = bytes(found[0]) if found else None
+                row = database.execute(query, (scope.folder, name)).fetchone()
+                before = bytes(row[0]) if row else None
                 after = change(name, before)
                 if after is None:
                     database.execute("DELETE FROM documents WHERE folder = ? AND name = ?", (scope.folder, name))
@@ -128,8 +128,8 @@ class RecordRows:
 
     def read(self, start: int = 0) -> bytes | None:
         query = "SELECT substring(content FROM CAST(? AS INTEGER)) FROM record_files WHERE scope = ?"
-        found = self._database.execute(query, (start + 1, self._scope)).fetchone()
-        return bytes(found[0]) if found else None
+        row = self._database.execute(query, (start + 1, self._scope)).fetchone()
+        return bytes(row[0]) if row else None
 
     def last(self) -> dict[str, Any] | None:
         records, _ = parsed(self.read() or b"")

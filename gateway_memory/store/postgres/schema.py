@@ -203,7 +203,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
-    done: list[str] = []
+    applied: list[str] = []
     with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection:
         if connection.info.server_version < _LEAST_VERSION:
             raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
@@ -228,7 +228,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
         state, steps = _state_of(connection, schema), STEPS.read()
         for name in state.missing:
             _briefly(connection, lambda: apply(name, steps[name]), name, until)  # noqa: B023 - called at once
-            done.append(name)
+            applied.append(name)
         if app_role:
             with connection.transaction():
                 give(connection, schema, app_role)
@@ -239,7 +239,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
                 _briefly(connection, lambda: connection.execute(statement), constraint, until)  # noqa: B023
             except _BROKEN:
                 continue  # it holds for new rows; `status` names it
-    return done
+    return applied
 
 
 def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], name: str, until: float) -> None:

@@ -74,7 +74,7 @@ class ScopeTables:
         tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
         query = SQL["scopes.graphs"]
         graphs = [str(row[0]) for row in connection.execute(query, (keys, self._schema)).fetchall()]
-        found = [
+        conditions = [
             ("told", _OF_SESSIONS, keys),
             ("plans", _OF_PLANS, keys),
             *((table, _OF_GRAPH, keys) for table in graphs),
@@ -86,14 +86,14 @@ class ScopeTables:
         ]
         return [
             (table, sql.SQL(f"{verb} FROM {{}} WHERE {where}").format(sql.Identifier(table)), (values,))
-            for table, where, values in found
+            for table, where, values in conditions
         ]
 
     @contextmanager
     def _connected(self) -> Iterator[TimeoutConnection]:
         """A connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        there = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
-        with there as connection, connection.transaction():
+        opening = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
+        with opening as connection, connection.transaction():
             see(connection, EVERY)
             yield connection
 
@@ -189,7 +189,7 @@ class PostgresSide(Side):
     def _counting(self) -> list[tuple[str, str, str]]:
         """Return the tables that number their rows: table, column, and the name of the sequence."""
         query = SQL["scopes.numbered"]
-        return [found for found in self._all(query, (self._schema,)) if found[0] in PARTS]
+        return [row for row in self._all(query, (self._schema,)) if row[0] in PARTS]
 
 
 def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
@@ -202,10 +202,10 @@ def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
         if time.monotonic() > until:
             raise UsageError(f"the schema {schema!r}: a host is starting, or another move is running; try again later")
         time.sleep(_POLL_SECONDS)
-    found = connection.execute("SELECT count(*) FROM hosts WHERE until > now()").fetchone()
-    if found and found[0]:
+    hosts = connection.execute("SELECT count(*) FROM hosts WHERE until > now()").fetchone()
+    if hosts and hosts[0]:
         raise UsageError(
-            f"the schema {schema!r}: {found[0]} hosts have this memory open; end them first, "
+            f"the schema {schema!r}: {hosts[0]} hosts have this memory open; end them first, "
             "and wait 30 seconds for those that were killed"
         )
 

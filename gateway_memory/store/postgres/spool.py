@@ -55,10 +55,10 @@ class PostgresTurns(Turns):
 
         def work(database: Database) -> tuple[list[int], bool]:
             query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
-            asked = {session: database.execute(query, (session,)) for session in sessions}
+            results = {session: database.execute(query, (session,)) for session in sessions}
             slots = {
-                session: int(row[0]) if (row := found.fetchone()) else self._slot.number
-                for session, found in asked.items()
+                session: int(row[0]) if (row := result.fetchone()) else self._slot.number
+                for session, result in results.items()
             }
             numbers = accept_all(database, [(turn, slots[turn.session_id]) for turn in turns])
             return numbers, any(slot != self._slot.number for slot in slots.values())
@@ -84,8 +84,8 @@ class PostgresEpisodes(Episodes):
 
         def drop(database: Database) -> int:
             forget_for_good(database, at)
-            found = database.execute("SELECT expire_episodes(?, ?)", (at, PAGE_TURNS)).fetchone()
-            return int(found[0]) if found else 0
+            row = database.execute("SELECT expire_episodes(?, ?)", (at, PAGE_TURNS)).fetchone()
+            return int(row[0]) if row else 0
 
         def delete_some(database: Database) -> int:
             query = (
@@ -368,12 +368,12 @@ def _to_json(turn: NewTurn) -> dict[str, Any]:
 
 
 def _from_json(raw: dict[str, Any]) -> NewTurn:
-    report, seen = raw["report"], raw["seen"]
+    report, observations = raw["report"], raw["seen"]
     return NewTurn(
         **{
             **raw,
             "recalled": tuple(raw["recalled"]),
             "report": ReplyReport.from_json(report) if report else None,
-            "seen": tuple(Observation(**each) for each in seen),
+            "seen": tuple(Observation(**each) for each in observations),
         }
     )
