@@ -15,8 +15,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -325,6 +325,18 @@ def _put(path: Path, content: bytes, before: bytes | None) -> _Replaced | None:
 def _written(path: Path, content: bytes, before: bytes | None) -> Path:
     """Write a new file next to the one that it replaces, and return its name, which describes the old content."""
     mode = path.stat().st_mode & 0o7777 if before is not None else 0o600
+    with drafted(path, content, mode) as (draft, number):
+        name = _hidden(path, number, before or b"")
+        draft.rename(name)
+    return name
+
+
+@contextmanager
+def drafted(path: Path, content: bytes, mode: int) -> Iterator[tuple[Path, int]]:
+    """Write a draft beside a file, and yield its path and inode number; it is removed if the block raises.
+
+    Other processes sweep the draft if this one dies.
+    """
     draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
@@ -337,12 +349,10 @@ def _written(path: Path, content: bytes, before: bytes | None) -> Path:
             number = os.fstat(descriptor).st_ino
         finally:
             os.close(descriptor)
-        name = _hidden(path, number, before or b"")
-        draft.rename(name)
+        yield draft, number
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    return name
 
 
 def _hidden(path: Path, number: int, content: bytes) -> Path:
