@@ -231,6 +231,11 @@ class Rows:
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._database.connection.execute(query, values).fetchall()
 
+    def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
+        """Return rows of a query that sees a scope alone, and whose first value is the scope."""
+        self._database.see(scope)
+        return self._rows(query, self._number(scope), *values)
+
     def _number(self, scope: str) -> int:
         """Return a scope's number; -1, which no row has, where it is not known."""
         number = self._numbers.get(scope)
@@ -256,10 +261,9 @@ class Rows:
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""
-        self._database.see(scope)
         of = joined(self._slot.table)
         query = f"select {LOADED} from {of} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
+        return [LoadedRow._make(row) for row in self._of(scope, query, after, limit)]
 
     def large(self, scope: str, loaded: int) -> "LargeRows | None":  # noqa: ARG002 - all scopes are loaded
         """Return a scope that the storage searches; None for one to load. loaded: how many rows of it are in memory."""
@@ -296,14 +300,12 @@ class Rows:
 
     def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
         """Return rows by a condition over r, of which the first value is the scope."""
-        self._database.see(scope)
         query = f"select {STORED} from row r where {where}"
-        return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
+        return [stored_of(scope, row) for row in self._of(scope, query, *values)]
 
     def stamps(self, scope: str) -> Mapping[str, Stamp]:
         """Return the files of a scope as they were when their rows were replaced."""
-        self._database.see(scope)
-        rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
+        rows = self._of(scope, "select name, mtime_ns, size, digest from file where scope = ?")
         return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
 
     def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
@@ -342,15 +344,13 @@ class Rows:
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
         condition, values = condition_of(only)
-        self._database.see(scope)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
-        return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
+        return [sequence for (sequence,) in self._of(scope, query, *values)]
 
     def counts(self, scope: str) -> Mapping[str, int]:
         """Return how many items a scope has, by category."""
-        self._database.see(scope)
         query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
-        return dict(self._rows(query, self._number(scope)))
+        return dict(self._of(scope, query))
 
     # Writing
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.errors import store_failed
+from gateway_memory.errors import store_errors
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
@@ -80,17 +80,20 @@ class JournalInPlace:
             SchemaFromFutureError: a newer version wrote it.
             StoreError: it is damaged, or was locked for too long. The file is unchanged.
         """
-        with _translated(workspace):
+        with store_errors(workspace / "journal.sqlite", sqlite3.Error):
             database = open_journal(workspace)
         try:
             yield cls(workspace, database)
         finally:
             database.close()
 
+    def _translated(self) -> contextlib.AbstractContextManager[None]:
+        return store_errors(self._workspace / "journal.sqlite", sqlite3.Error)
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction for the functions of `session_state`, `episodes` and their like."""
-        with _translated(self._workspace), transaction(self._database):
+        with self._translated(), transaction(self._database):
             yield self._database
 
     # Sessions
@@ -147,7 +150,7 @@ class JournalInPlace:
     def kept_turns(self) -> list[KeptTurn]:
         """Return the episodes of all scopes without their texts."""
         query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"
-        with _translated(self._workspace):  # no transaction, which would make a gateway's writes wait
+        with self._translated():  # no transaction, which would make a gateway's writes wait
             return [_kept(row) for row in self._database.execute(query)]
 
     # Deletion of a scope
@@ -173,14 +176,14 @@ class JournalInPlace:
 
     def erase(self, scopes: Sequence[str]) -> None:
         """Delete the rows of scopes, and rewrite the file, so that no page contains their text."""
-        with _translated(self._workspace):
+        with self._translated():
             self._database.execute("PRAGMA secure_delete = ON")
         with self.transaction() as database:
             for scope in scopes:
                 for table, rows in reversed([*_ROWS.items()]):
                     database.execute(f"DELETE FROM {table} WHERE {rows}", (scope,))
                 database.execute("UPDATE turns SET joined = '' WHERE joined = ?", (scope,))
-        with _translated(self._workspace):
+        with self._translated():
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -228,11 +231,3 @@ def _is_text(side: object) -> bool:
         return isinstance(side, bytes) and side.decode() is not None
     except UnicodeDecodeError:
         return False
-
-
-@contextlib.contextmanager
-def _translated(workspace: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise store_failed(workspace / "journal.sqlite", error) from error

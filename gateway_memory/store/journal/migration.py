@@ -4,20 +4,19 @@ import contextlib
 import json
 import os
 import sqlite3
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.errors import UsageError, store_failed
+from gateway_memory.errors import UsageError, store_errors
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
-from gateway_memory.store.disk.replacing import persist, sweep
+from gateway_memory.store.disk.replacing import drafted, persist, sweep
 from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
+from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
 from gateway_memory.store.journal.sql import upsert
 from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal, transaction
 from gateway_memory.store.migration import (
@@ -186,7 +185,7 @@ class FilesSide(Side):
         ):
             raise UsageError(f"{workspace}: there is no memory in this folder")
         with contextlib.ExitStack() as stack:
-            with _translated(workspace):
+            with store_errors(workspace, OSError, sqlite3.Error):
                 if not stack.enter_context(all_slots(workspace / STATE_FOLDER / "slots")):
                     raise UsageError(f"{workspace}: another process has this memory open; end it first")
                 try:
@@ -196,7 +195,7 @@ class FilesSide(Side):
                 database = open_journal(workspace, by_migration=not reads)
             stack.callback(database.close)
             if reads:
-                with _translated(workspace):
+                with store_errors(workspace, OSError, sqlite3.Error):
                     for folder in _places(workspace):
                         sweep(folder)
                         sweep(folder / "memory")
@@ -242,7 +241,7 @@ class FilesSide(Side):
             yield
 
     def _reading(self) -> AbstractContextManager[None]:
-        return _translated(self._workspace)
+        return store_errors(self._workspace, OSError, sqlite3.Error)
 
     def _tables(self) -> set[str]:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -337,21 +336,8 @@ def _content(workspace: Path, path: Path) -> bytes | None:
 def _replace(path: Path, content: bytes, *, saved: int | None = None) -> None:
     """Write a file as a whole or not at all. saved: its time, in ns since the epoch."""
     private_folder(path.parent)
-    draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"  # swept by others if we die
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    if saved is not None:
-        os.utime(draft, ns=(saved, saved))
-    draft.rename(path)
+    with drafted(path, content, FILE_MODE) as (draft, _):
+        if saved is not None:
+            os.utime(draft, ns=(saved, saved))
+        draft.rename(path)
     persist(path.parent)
-
-
-@contextlib.contextmanager
-def _translated(workspace: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        raise store_failed(workspace, error) from error
