@@ -109,6 +109,12 @@ def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
     return records, damaged
 
 
+def newest_of(content: bytes) -> dict[str, Any] | None:
+    """Return the newest record of a file's content that was not deleted, or None."""
+    records, _ = parsed(content)
+    return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+
+
 def line_of(record: dict[str, Any]) -> bytes:
     """Return a record's line, including its line end."""
     return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

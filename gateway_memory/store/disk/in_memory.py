@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
-from gateway_memory.store.summaries import parsed
+from gateway_memory.store.summaries import newest_of
 from recall import Stamp
 
 
@@ -60,8 +60,7 @@ class RecordsInMemory:
         return None if self._content is None else self._content[start:]
 
     def last(self) -> dict[str, Any] | None:
-        records, _ = parsed(self._content or b"")
-        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+        return newest_of(self._content or b"")
 
     def append(self, lines: bytes) -> None:
         self._content = (self._content or b"") + lines

@@ -13,7 +13,7 @@ from gateway_memory.runtime.ground import EVERY, Database, get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from gateway_memory.store.journal.sql import SqlConnection, distinct
-from gateway_memory.store.summaries import parsed
+from gateway_memory.store.summaries import newest_of
 from recall import Stamp
 
 log = get_logger(__name__)
@@ -132,8 +132,7 @@ class RecordRows:
         return bytes(row[0]) if row else None
 
     def last(self) -> dict[str, Any] | None:
-        records, _ = parsed(self.read() or b"")
-        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+        return newest_of(self.read() or b"")
 
     def append(self, lines: bytes) -> None:
         self._database.execute(
