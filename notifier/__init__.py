@@ -28,42 +28,17 @@ if TYPE_CHECKING:
     from notifier.settings import MqttSettings, NotifierSettings
     from notifier.wire import DroppedError, EventMessage, Wire, read_secrets
 
-__all__ = [
-    "Announcer",
-    "Bus",
-    "BusChannel",
-    "Channel",
-    "Credentials",
-    "DroppedError",
-    "Event",
-    "EventLog",
-    "EventMessage",
-    "Host",
-    "Inbox",
-    "LinkError",
-    "MemoryChange",
-    "MqttSettings",
-    "Notifier",
-    "NotifierError",
-    "NotifierSettings",
-    "NotifierStatus",
-    "Subscription",
-    "Wire",
-    "connect",
-    "credentials",
-    "decode",
-    "encode",
-    "journal_of",
-    "read_secrets",
-    "split",
-]
-
 _HOMES = {
     "mqtt": "Credentials LinkError connect credentials",
     "notifier": "Notifier",
     "settings": "MqttSettings NotifierSettings",
     "wire": "DroppedError EventMessage Wire read_secrets",
+    "events": (
+        "Announcer Bus BusChannel Channel Event EventLog Host Inbox MemoryChange NotifierError NotifierStatus "
+        "Subscription decode encode journal_of split"
+    ),
 }
+"""The public names by the module that has them."""
 
-# What MQTT needs is loaded only where it is switched on.
-__getattr__ = lazy(__name__, __all__, _HOMES, rest="events")
+__all__ = [name for names in _HOMES.values() for name in names.split()]
+__getattr__ = lazy(__name__, _HOMES)  # what MQTT needs is loaded only where it is switched on
