@@ -96,7 +96,7 @@ class Follower:
             of.seen is not None
             and self._generation == self._recaller.generation
             and not of.young
-            and _same(current, of.seen)
+            and current == {file: _state(stamp) for file, stamp in of.seen.items()}
         )
 
     async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
@@ -300,10 +300,6 @@ def _rank(file: str) -> tuple[bool, bool, str]:
 
 def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
-
-
-def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
-    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())
 
 
 # The store of a memory with its index, and a memory of the index as a record.

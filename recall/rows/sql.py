@@ -72,13 +72,6 @@ class Slot(NamedTuple):
         """Return a key of `meta`; those of the first table are older than the second one."""
         return name if self.flag == 1 else f"{name} {self.flag}"
 
-    def is_due_to_be_noted(self, now: float) -> bool:
-        """Return whether their use must be noted again."""
-        return now - self.used > _NOTED_SECONDS
-
-    def is_unused(self, now: float) -> bool:
-        return now - self.used > _UNUSED_SECONDS
-
     def stored(self) -> dict[str, str]:
         """Return what is kept of it in `meta`."""
         name, dimension, unrelated, related = self.space
@@ -457,7 +450,7 @@ class Rows:
                 self.vector_space()
                 if self._spaces.find(self._encoder) is None:
                     connection.executemany(_PUT_META, [*self._begun(space, now).items()])
-        elif slot is not None and self._spaces.other_than(slot) and slot.is_due_to_be_noted(now):
+        elif slot is not None and self._spaces.other_than(slot) and now - slot.used > _NOTED_SECONDS:
             with self._database.writing() as connection:
                 connection.execute(_PUT_META, (slot.key("used"), str(now)))
         return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
@@ -494,7 +487,7 @@ class Rows:
             return True
         ours = self._spaces.find(self._encoder)
         old = ours and self._spaces.other_than(ours)
-        if old is None or not old.is_unused(now) or self._needed(old.flag):
+        if old is None or now - old.used <= _UNUSED_SECONDS or self._needed(old.flag):
             return False
         with self._database.writing() as connection:
             connection.execute(_PUT_META, (old.key("encoder"), ""))

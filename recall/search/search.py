@@ -1,7 +1,6 @@
 """One search of a scope: lexical scores first, then the ranking of lexical and semantic scores together."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import NamedTuple
@@ -36,7 +35,9 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
     words = sorted(term_set(clean_text(text, _LONGEST)))
     if vector is not None and not index.fits(vector):
         vector = None
-    rows = index.columns(scope, Wanted(weights=dict.fromkeys(words, 1.0), toward=_exactly(vector)))
+    rows = index.columns(
+        scope, Wanted(weights=dict.fromkeys(words, 1.0), toward=None if vector is None else lambda *_: vector)
+    )
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
     among = rows.items.values
@@ -67,10 +68,6 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
     by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
     return tuple(near for near in hits if id(near) in kept)
-
-
-def _exactly(vector: Floats | None) -> Callable[[Floats, int], Floats] | None:
-    return None if vector is None else lambda *_: vector
 
 
 def _highest(values: Floats, count: int) -> list[int]:
@@ -335,17 +332,11 @@ def _message(
         asks=query.asks,
         terms=query.own,
         dated=float(near.fits[:_FIRST_FEW].max()),
-        foreign=float(_foreign(lexical, best[:_FIRST_FEW]).mean()),
+        # Rows in another script than the message can't share its words.
+        foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
         assisted=lexical.rows.constants().assisted,
     )
-
-
-def _foreign(lexical: LexicalScores, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows are in another script than the message: they can't share its words."""
-    wide: NDArray[np.bool_] = (lexical.rows.traits.values[rows] & WIDE) != 0
-    foreign: NDArray[np.bool_] = wide != lexical.query.wide
-    return foreign
 
 
 def _evidence(message: calibration.Message, near: _Reranked) -> float:

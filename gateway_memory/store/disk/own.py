@@ -175,11 +175,8 @@ def _folder(file: str) -> str:
 
 def _states(folder: Path) -> list[os.stat_result]:
     names = [folder / name for name in _FILES] + list((folder / "memory").glob("*.md"))
-    return [state for path in names if (state := _lstat(path)) is not None]
-
-
-def _lstat(path: Path) -> os.stat_result | None:
-    try:
-        return path.lstat()
-    except OSError:
-        return None
+    states = []
+    for path in names:
+        with suppress(OSError):
+            states.append(path.lstat())
+    return states

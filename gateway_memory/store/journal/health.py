@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from gateway_memory.observability.metrics import Failure
@@ -48,8 +48,7 @@ class ProcessState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as values for JSON."""
-        mqtt = self.mqtt and {**_values(self.mqtt), "dropped": dict(self.mqtt.dropped)}
-        return {**_values(self), "mqtt": mqtt}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "ProcessState":
@@ -61,10 +60,6 @@ class ProcessState:
         known = _known(cls, raw)
         mqtt = known.pop("mqtt", None)
         return cls(**known, mqtt=None if mqtt is None else NotifierStatus(**_known(NotifierStatus, mqtt)))
-
-
-def _values(state: ProcessState | NotifierStatus) -> dict[str, Any]:
-    return {each.name: getattr(state, each.name) for each in fields(state)}
 
 
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:

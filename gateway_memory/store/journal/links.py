@@ -67,27 +67,20 @@ def _rewrite(
             database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (written, number))
 
 
-def _without_outcomes(outcomes: Any, ids: set[str]) -> Any:
-    return [[turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes]
-
-
-def _without_ids(listed: Any, ids: set[str]) -> Any:
-    return [identity for identity in listed if identity not in ids]
-
-
-def _without_rows(report: Any, ids: set[str]) -> Any:
-    return {**report, "rows": [row for row in report["rows"] if row[0] not in ids]}
-
-
 def _without_replaced(event: Any, ids: set[str]) -> Any:
     changes = [{**change, "replaces": ""} if change.get("replaces") in ids else change for change in event["changes"]]
     return {**event, "changes": changes}
 
 
 _NAMING: Final[Mapping[tuple[str, str, str], Callable[[Any, set[str]], Any]]] = {
-    ("receipts", "id", "outcome"): _without_outcomes,
-    ("replies", "turn", "recalled"): _without_ids,
-    ("replies", "turn", "report"): _without_rows,
+    ("receipts", "id", "outcome"): lambda outcomes, ids: [
+        [turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes
+    ],
+    ("replies", "turn", "recalled"): lambda recalled, ids: [identity for identity in recalled if identity not in ids],
+    ("replies", "turn", "report"): lambda report, ids: {
+        **report,
+        "rows": [row for row in report["rows"] if row[0] not in ids],
+    },
     ("events", "id", "body"): _without_replaced,
 }
 
