@@ -17,8 +17,8 @@ import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.store.journal.sql import Scopes
-from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
+from gateway_memory.store.journal.sql import Scopes, transaction
+from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
 
 log = get_logger(__name__)
 

@@ -16,8 +16,8 @@ from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.injected import add_injected, clear_injected
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept
-from gateway_memory.store.journal.sql import AMONG, member
-from gateway_memory.store.journal.sqlite import open_journal, transaction
+from gateway_memory.store.journal.sql import AMONG, member, transaction
+from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.summaries import SESSIONS_FILE
 
 _BY_SCOPE: Final = (

@@ -17,8 +17,8 @@ from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.replacing import drafted, persist, sweep
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
-from gateway_memory.store.journal.sql import upsert
-from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal, transaction
+from gateway_memory.store.journal.sql import transaction, upsert
+from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal
 from gateway_memory.store.migration import (
     DOCUMENTS,
     PARTS,

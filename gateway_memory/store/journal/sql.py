@@ -4,13 +4,16 @@ Queries are written once, in SQL that both engines read: values are question mar
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from gateway_memory.runtime.ground import EVERY, Database, get_logger
+
+if TYPE_CHECKING:
+    import sqlite3
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -76,6 +79,19 @@ class SqlConnection(Protocol):
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+@contextmanager
+def transaction(database: "sqlite3.Connection", *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Run a block in one transaction of SQLite, rolled back if anything raises. begin: with BEGIN, it may only read."""
+    database.execute(begin)
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:  # a full disk may have rolled it back already
+            database.execute("ROLLBACK")
+        raise
 
 
 class Table:
