@@ -192,11 +192,11 @@ SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id =
 WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1
 
 -- session_state.add_replies
-INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id, report)
+INSERT INTO replies (turn, scope, session_id, at, session_key, turn_id, recalled, report)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- session_state.add_turn
-INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, joined)
+INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, extract, episode, joined, slot)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 
 -- links.forgotten_turns

@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.runtime.ground import Database
@@ -15,7 +16,6 @@ from gateway_memory.store.journal.sql import SQL, UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.runtime.ground import Result
     from gateway_memory.store.plan import Plan
     from gateway_memory.store.report import ReplyReport
 
@@ -196,61 +196,48 @@ class NewTurn:
     joined: str = ""
 
 
-def accept(database: "Database", turn: NewTurn, slot: int) -> int:
+def accept(database: Database, turn: NewTurn, slot: int) -> int:
     """Accept one turn: see `accept_all`."""
     return accept_all(database, [(turn, slot)])[0]
 
 
-def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> list[int]:
+def accept_all(database: Database, turns: Sequence[tuple[NewTurn, int]]) -> list[int]:
     """Store turns and their observations in their order, and return their numbers.
 
     A turn whose id is known is not stored again, and has the number of the first one.
 
     turns: with the slot of the process that holds each; -1 for none, so that the next process adopts it.
     """
+    keys = [(turn.scope, turn.session_key, turn.turn_id) for turn, _ in turns]
     query = "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?"
-    lookups = [
-        database.execute(query, _key_of_turn(turn)) for turn, _ in turns
-    ]  # all are sent before the first is waited for
-    known = {
-        _key_of_turn(turn): row[0]
-        for (turn, _), result in zip(turns, lookups, strict=True)
-        if (row := result.fetchone())
-    }
+    # All statements are sent before the first result is waited for; below as well.
+    lookups = [database.execute(query, key) for key in keys]
+    numbers = {key: int(row[0]) for key, result in zip(keys, lookups, strict=True) if (row := result.fetchone())}
     new: dict[tuple[str, str, str], tuple[NewTurn, int]] = {}
-    for turn, slot in turns:
-        if _key_of_turn(turn) not in known:
-            new.setdefault(_key_of_turn(turn), (turn, slot))
-    results = [(turn, _inserted(database, turn, slot)) for turn, slot in new.values()]
-    numbers = [(turn, int(result.fetchone()[0])) for turn, result in results]
-    database.executemany(
-        SQL["session_state.add_replies"],
-        [
-            (
-                number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key, turn.turn_id,
-                json.dumps(turn.report.to_json(), separators=(",", ":")) if turn.report else "",
-            )
-            for turn, number in numbers
-        ],
-    )  # fmt: skip
-    for turn, _ in numbers:
+    for key, each in zip(keys, turns, strict=True):
+        if key not in numbers:
+            new.setdefault(key, each)
+    query = SQL["session_state.add_turn"]
+    results = {key: database.execute(query, (*_of_turn(turn), slot)) for key, (turn, slot) in new.items()}
+    numbers |= {key: int(result.fetchone()[0]) for key, result in results.items()}
+    replies = [
+        (numbers[key], *_of_reply(turn), json.dumps(turn.recalled), _as_json(turn.report))
+        for key, (turn, _) in new.items()
+    ]
+    database.executemany(SQL["session_state.add_replies"], replies)
+    for turn, _ in new.values():
         if turn.seen:
             observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
         else:
             touch(database, turn.session_id, turn.accepted_at)
-    known |= {_key_of_turn(turn): number for turn, number in numbers}
-    return [int(known[_key_of_turn(turn)]) for turn, _ in turns]
+    return [numbers[key] for key in keys]
 
 
-def _key_of_turn(turn: NewTurn) -> tuple[str, str, str]:
-    return turn.scope, turn.session_key, turn.turn_id
+_of_turn: Final = attrgetter(
+    "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract", "episode", "joined"
+)
+_of_reply: Final = attrgetter("scope", "session_id", "at", "session_key", "turn_id")
 
 
-def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Result":
-    return database.execute(
-        SQL["session_state.add_turn"],
-        (
-            turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at, slot,
-            turn.extract, turn.episode, turn.joined,
-        ),
-    )  # fmt: skip
+def _as_json(report: "ReplyReport | None") -> str:
+    return json.dumps(report.to_json(), separators=(",", ":")) if report else ""
