@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 from gateway_memory.observability.metrics import Failure
@@ -48,7 +48,8 @@ class ProcessState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as values for JSON."""
-        return asdict(self)
+        mqtt = self.mqtt and replace(self.mqtt, dropped=dict(self.mqtt.dropped))  # `asdict` can't copy a Counter
+        return asdict(replace(self, mqtt=mqtt))
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "ProcessState":
