@@ -244,8 +244,3 @@ ORDER BY changed_at DESC LIMIT ?
 SELECT h.memory, m.text FROM history h
 JOIN memories m ON m.scope = h.scope AND m.id = h.other AND m.state = 'active'
 WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))
-
--- withheld.forgotten
-SELECT text, quote, changed_at, category, turn FROM memories
-WHERE scope = ? AND type <> 'S' AND state IN ('forgotten', 'undone', 'deleted') AND category <> ?
-ORDER BY changed_at

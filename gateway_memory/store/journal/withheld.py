@@ -12,6 +12,7 @@ from gateway_memory.store.withheld import Forgotten, Withheld, canonical, senten
 _STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
+_ALL: Final = 2**31 - 1
 
 
 def withheld(database: Database, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
@@ -20,10 +21,26 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone.
     besides: ids of what is left out. Within a transaction.
     """
-    rows = database.execute(SQL["withheld.removed"], (scope, undone, _NEWEST)).fetchall()
+    return Withheld(*_removed(database, scope, undone=undone, besides=besides, newest=_NEWEST))
+
+
+def forgotten(database: Database, scope: str) -> dict[str, float]:
+    """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
+
+    Within a transaction.
+    """
+    texts, _ = _removed(database, scope, undone=True, besides=(), newest=_ALL)
+    return {each.text: each.at for each in sorted(texts, key=lambda each: each.at)}
+
+
+def _removed(
+    database: Database, scope: str, *, undone: bool, besides: Sequence[str], newest: int
+) -> tuple[list[Forgotten], dict[str, float]]:
+    """Return the texts that were removed and that no memory has again, and the removed sessions with their times."""
+    rows = database.execute(SQL["withheld.removed"], (scope, undone, newest)).fetchall()
     rows = [row for row in rows if row[0] not in besides]
     if not rows:
-        return Withheld(())
+        return [], {}
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
     again = _active_texts(database, scope, [row[1] for row in lines])
     query = SQL["withheld.replacements"]
@@ -37,7 +54,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     ]
     exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
     talks = {str(row[1]): float(row[3]) for row in reversed(rows) if row[4] == TALK}  # the newest time counts
-    return Withheld([*texts, *_said_in(database, scope, exchanges)], talks)
+    return [*texts, *_said_in(database, scope, exchanges)], talks
 
 
 def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
@@ -50,21 +67,6 @@ def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, 
     for turn, (words, at) in exchanges.items():
         for side in sides.get(turn, (words,)):
             yield from (Forgotten(text=sentence, at=at) for sentence in sentences_of(side))
-
-
-def forgotten(database: Database, scope: str) -> dict[str, float]:
-    """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
-
-    Within a transaction.
-    """
-    rows = database.execute(SQL["withheld.forgotten"], (scope, TALK)).fetchall()
-    again = _active_texts(database, scope, [str(row[0]) for row in rows])
-    texts: dict[str, float] = {}
-    for text, quote, at, category, _ in rows:
-        if category != EXCHANGE and text not in again:
-            texts |= {words: float(at) for words in (str(text), str(quote)) if words}
-    exchanges = {int(turn): (str(quote), float(at)) for _, quote, at, category, turn in rows if category == EXCHANGE}
-    return texts | {each.text: each.at for each in _said_in(database, scope, exchanges)}
 
 
 def forget_for_good(database: Database, before: float) -> None:
