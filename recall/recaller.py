@@ -429,14 +429,14 @@ def _rank(
     request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
 ) -> _Ranked:
     from recall.search.candidates import QueryVector
-    from recall.search.search import Found, best_hits, lexical_scores
+    from recall.search.search import BestHits, best_hits, lexical_scores
 
     index.follow()
     started = time.perf_counter()
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
     lexical = lexical_scores(index, request, vector, zone)
     seconds = time.perf_counter() - started
-    best = Found() if lexical is None else best_hits(index, lexical, request)
+    best = BestHits() if lexical is None else best_hits(index, lexical, request)
     # Without rows, nothing could be found by meaning either.
     semantic = lexical is None or (vector is not None and index.fits(vector.vector))
     return _Ranked(best.hits, best.weak, semantic, index.rows.is_current(), seconds)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gateway_memory.runtime.ground import EVERY
-from recall.rows.postgres_large import LargeRows, Made, pgvector_of
+from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector
 from recall.rows.tables import (
@@ -129,7 +129,7 @@ class PostgresRows(Rows):
         self._texts.pop(scope, None)
         size = ScopeSize(rows + behind, length, vectors if ours else 0, vector_sum if ours else b"")
         home = self._pgvector if ours and graph else None
-        made = Made(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
+        made = LargeState(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
         return LargeRows(self._server, scope, made, size)
 
     def _build(self, scope: str) -> None:

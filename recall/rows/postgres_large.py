@@ -36,7 +36,7 @@ def pgvector_of(server: Server) -> str | None:
     return str(extension[0][0]) if version >= _LEAST_VERSION else None
 
 
-class Made(NamedTuple):
+class LargeState(NamedTuple):
     """What is made of a scope, by its number. sequence, revision: up to which the lists and the graph are made.
 
     vectors: the table of those that are read. home: the schema of pgvector; None where no graph of them is there.
@@ -56,7 +56,7 @@ class LargeRows:
     Rows are named by their sequences. It raises what `Rows` does. Without a graph, no row is found by meaning alone.
     """
 
-    def __init__(self, server: Server, scope: str, made: Made, size: ScopeSize) -> None:
+    def __init__(self, server: Server, scope: str, made: LargeState, size: ScopeSize) -> None:
         self._server = server
         self._scope = scope
         self._made = made

@@ -111,7 +111,7 @@ class LexicalScores:
     named: bool
 
 
-class Found(NamedTuple):
+class BestHits(NamedTuple):
     """The best rows of a search, and the best of those below its least score."""
 
     hits: tuple[Hit, ...] = ()
@@ -177,11 +177,11 @@ def lexical_scores(
     )
 
 
-def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> Found:
+def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> BestHits:
     """Return the best rows; by lexical scores alone where there is no vector."""
     limit, min_score, vector = request.limit + request.episodes, request.min_score, lexical.vector
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
-        return Found()
+        return BestHits()
     terms = Terms(len(lexical.scores), kept=request.explain)
     scores = _scores(index, lexical, vector, terms, asked=request.asked)
     best, applying = _best(lexical, scores, terms, limit)
@@ -226,7 +226,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
         (good if score >= min_score and is_shown[place] and not silent else below).append(one)
     best_found = chosen(good, lexical.rows, request.limit, request.episodes)
     hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
-    return Found(hits=hits, weak=_weak(index, lexical, below, request))
+    return BestHits(hits=hits, weak=_weak(index, lexical, below, request))
 
 
 def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], request: SearchRequest) -> tuple[Hit, ...]:

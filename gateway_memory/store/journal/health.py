@@ -16,7 +16,7 @@ _LONGEST: Final = 120
 """Characters of a place or of an error's class."""
 _ADD: Final = SQL["health.add_failures"]
 _PUT: Final = "UPDATE leases SET state = ? WHERE slot = ?"
-_LET_GO: Final = (
+_DELETE_OLD: Final = (
     "DELETE FROM failures WHERE at < ? OR at < "
     f"(SELECT min(at) FROM (SELECT at FROM failures ORDER BY at DESC LIMIT {_KINDS_KEPT}) AS newest)"
 )
@@ -94,7 +94,7 @@ class Health(Table):
                 database.execute(_PUT, (json.dumps(state.to_json()), self._slot.number))
             if rows:
                 database.executemany(_ADD, rows)
-                database.execute(_LET_GO, (since,))
+                database.execute(_DELETE_OLD, (since,))
 
         await self._write(EVERY, work)
 

@@ -53,7 +53,7 @@ class KeptObservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Results:
     """The results of a session, oldest first: facts, those facts that are decisions, and stage summaries."""
 
     facts: tuple[str, ...] = ()
@@ -173,11 +173,11 @@ class Sessions(Table):
         """Store an observation of a session. A request that is repeated stores nothing."""
         await self._write(scope, session_state.observe, scope, session_id, [observation], at, request)
 
-    async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
+    async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Results]:
         """Return the observations of a session and its results that are still active, without forgotten text."""
 
-        def work(database: Database) -> tuple[list[Observation], Left]:
-            return session_state.seen_in(database, scope, session_id), _left_by(database, scope, session_id)
+        def work(database: Database) -> tuple[list[Observation], Results]:
+            return session_state.seen_in(database, scope, session_id), _results_of(database, scope, session_id)
 
         return await self._read(scope, work)
 
@@ -296,11 +296,11 @@ class Sessions(Table):
         return made(OpenSession, await self._rows((), query, *values))
 
 
-def _left_by(database: Database, scope: str, session_id: str) -> Left:
+def _results_of(database: Database, scope: str, session_id: str) -> Results:
     rows = database.execute(SQL["sessions.results"], (session_id, scope)).fetchall()
     hidden = withheld(database, scope)
     stages = (hidden.cut(text) for kind, _, text in rows if kind == "S")
-    return Left(
+    return Results(
         facts=tuple(text for kind, _, text in rows if kind != "S"),
         decisions=tuple(text for kind, category, text in rows if kind != "S" and category == "decision"),
         stages=tuple(text for text in stages if text.strip()),
