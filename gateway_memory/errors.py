@@ -1,5 +1,7 @@
 """The errors that a host may see: its own mistakes, and an unusable workspace. Others are logged and counted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -75,6 +77,15 @@ def store_failed(place: object, error: BaseException) -> StoreError:
         f"{place} could not be read or written ({error}). What was accepted is not lost, it waits in the journal: make "
         "room, or put right what is wrong, and do it again"
     )
+
+
+@contextmanager
+def store_errors(place: object, *kinds: type[Exception]) -> Iterator[None]:
+    """Raise StoreError in place of these errors of a block. place: as in `store_failed`."""
+    try:
+        yield
+    except kinds as error:
+        raise store_failed(place, error) from error
 
 
 def how_to_install(extra: str) -> str:

@@ -5,63 +5,40 @@ from typing import TYPE_CHECKING
 from gateway_memory.runtime.ground import lazy
 
 if TYPE_CHECKING:
-    from notifier.announcer import Announcer, BusChannel, Channel
-    from notifier.bus import Bus, Inbox, Subscription
-    from notifier.mqtt import Credentials, LinkError, connect, credentials
-    from notifier.notifier import Notifier
-    from notifier.settings import MqttSettings, NotifierSettings
-    from notifier.types import (
+    from notifier.events import (
+        Announcer,
+        Bus,
+        BusChannel,
+        Channel,
         Event,
         EventLog,
         Host,
+        Inbox,
         MemoryChange,
         NotifierError,
         NotifierStatus,
+        Subscription,
         decode,
         encode,
         journal_of,
         split,
     )
+    from notifier.mqtt import Credentials, LinkError, connect, credentials
+    from notifier.notifier import Notifier
+    from notifier.settings import MqttSettings, NotifierSettings
     from notifier.wire import DroppedError, EventMessage, Wire, read_secrets
 
-__all__ = [
-    "Announcer",
-    "Bus",
-    "BusChannel",
-    "Channel",
-    "Credentials",
-    "DroppedError",
-    "Event",
-    "EventLog",
-    "EventMessage",
-    "Host",
-    "Inbox",
-    "LinkError",
-    "MemoryChange",
-    "MqttSettings",
-    "Notifier",
-    "NotifierError",
-    "NotifierSettings",
-    "NotifierStatus",
-    "Subscription",
-    "Wire",
-    "connect",
-    "credentials",
-    "decode",
-    "encode",
-    "journal_of",
-    "read_secrets",
-    "split",
-]
-
 _HOMES = {
-    "announcer": "Announcer BusChannel Channel",
-    "bus": "Bus Inbox Subscription",
     "mqtt": "Credentials LinkError connect credentials",
     "notifier": "Notifier",
     "settings": "MqttSettings NotifierSettings",
     "wire": "DroppedError EventMessage Wire read_secrets",
+    "events": (
+        "Announcer Bus BusChannel Channel Event EventLog Host Inbox MemoryChange NotifierError NotifierStatus "
+        "Subscription decode encode journal_of split"
+    ),
 }
+"""The public names by the module that has them."""
 
-# What MQTT needs is loaded only where it is switched on.
-__getattr__ = lazy(__name__, __all__, _HOMES, rest="types")
+__all__ = [name for names in _HOMES.values() for name in names.split()]
+__getattr__ = lazy(__name__, _HOMES)  # what MQTT needs is loaded only where it is switched on

@@ -16,8 +16,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from notifier.events import NotifierError
 from notifier.settings import MqttSettings
-from notifier.types import NotifierError
 
 # What goes wrong with a connection.
 
@@ -265,10 +265,10 @@ async def connect(
     expiry = None
     option: Any = 1
     if modern:
-        kept = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's
-        kept.SessionExpiryInterval = settings.expiry_seconds if keep else 0
-        kept.MaximumPacketSize = _LARGEST_PACKET
-        session = {"clean_start": not keep, "properties": kept}
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's
+        properties.SessionExpiryInterval = settings.expiry_seconds if keep else 0
+        properties.MaximumPacketSize = _LARGEST_PACKET
+        session = {"clean_start": not keep, "properties": properties}
         expiry = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's
         expiry.MessageExpiryInterval = settings.expiry_seconds
         option = SubscribeOptions(qos=1, noLocal=True)

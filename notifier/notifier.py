@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
+from notifier.events import Event, EventLog, Host, NotifierError, NotifierStatus, State
 from notifier.receiver import REQUESTED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
-from notifier.types import Event, EventLog, Host, NotifierError, NotifierStatus, State
 from notifier.wire import Wire
 
 log = get_logger(__name__)

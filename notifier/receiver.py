@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.types import Event, EventLog, Host, journal_of
+from notifier.events import Event, EventLog, Host, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
 log = get_logger(__name__)

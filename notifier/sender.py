@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Never, Protocol
 
-from notifier.types import Event, EventLog
+from notifier.events import Event, EventLog
 from notifier.wire import Wire
 
 _BATCH: Final = 100
@@ -112,10 +112,12 @@ class Sender:
         """Note an acknowledgement. One that comes before an earlier event's waits for that one."""
         if self._under_way.get(number) is not acknowledged:
             return  # of an earlier connection
-        while self._under_way and _is_acknowledged(next(iter(self._under_way.values()))):
-            self.upto = next(iter(self._under_way))
+        for first, future in list(self._under_way.items()):
+            if not future.done() or future.cancelled() or future.exception() is not None:
+                break
+            self.upto = first
             self.sent += 1
-            del self._under_way[self.upto]
+            del self._under_way[first]
         self._mark(self._wire.instance, self.upto)
         self._settle()
 
@@ -183,11 +185,7 @@ class Sender:
             if oldest > first:
                 messages.append(self._wire.gone(origin, min(oldest - 1, last), now, to=to))
             events = await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1)
-            wanted = [event for event in events if event.number <= last]
-            messages += [self._wire.changed(event, now, to=to) for event in wanted]
+            requested = [event for event in events if event.number <= last]
+            messages += [self._wire.changed(event, now, to=to) for event in requested]
             await link.send(messages)
-            return len(wanted)
-
-
-def _is_acknowledged(acknowledged: asyncio.Future[None]) -> bool:
-    return acknowledged.done() and not acknowledged.cancelled() and acknowledged.exception() is None
+            return len(requested)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from notifier.types import Event, MemoryChange, NotifierError
+from notifier.events import Event, MemoryChange, NotifierError
 
 # The kinds of messages between gateways, as they are read.
 
@@ -245,18 +245,18 @@ class Wire:
         sender = _instance(fields["sender"])
         if sender == self.instance:
             raise DroppedError("echo")
-        said = fields["kind"]
-        if said != kind and not (kind == "again" and said in ("changed", "gone")):
+        kind_of_message = fields["kind"]
+        if kind_of_message != kind and not (kind == "again" and kind_of_message in ("changed", "gone")):
             raise ValueError(kind)
         age = now - _whole(fields["sent"]) / 1000
-        if not -SKEW_SECONDS <= age <= (self._oldest_seconds if said == "changed" else SKEW_SECONDS):
+        if not -SKEW_SECONDS <= age <= (self._oldest_seconds if kind_of_message == "changed" else SKEW_SECONDS):
             raise DroppedError("stale")
-        if said == "changed":
+        if kind_of_message == "changed":
             return self._changed(fields, place if kind == "changed" else "", now, sender=sender, trusted=trusted)
-        if said == "hello":
+        if kind_of_message == "hello":
             heads = {_instance(origin): _whole(number) for origin, number in _items(fields["heads"])}
             return Hello(sender=sender, heads=heads, want=fields["want"] is True, trusted=trusted)
-        if said == "ask":
+        if kind_of_message == "ask":
             first, last = _whole(fields["first"], 1), _whole(fields["last"], 1)
             return Ask(sender=sender, origin=_instance(fields["origin"]), first=first, last=last, trusted=trusted)
         return Gone(sender=sender, origin=_instance(fields["origin"]), upto=_whole(fields["upto"], 1), trusted=trusted)

@@ -46,53 +46,6 @@ if TYPE_CHECKING:
         Vectors,
     )
 
-__all__ = [
-    "FENCE_END",
-    "FENCE_START",
-    "SEE",
-    "EmbedderSettings",
-    "EmbeddingError",
-    "Entry",
-    "FileChange",
-    "FileEntries",
-    "Filter",
-    "GivenEncoder",
-    "Hit",
-    "Line",
-    "Near",
-    "Peek",
-    "PostgresRows",
-    "Recall",
-    "RecallError",
-    "RecallOutcome",
-    "RecallSettings",
-    "Recaller",
-    "Rows",
-    "SilentError",
-    "Span",
-    "Stamp",
-    "Stored",
-    "TextEncoder",
-    "TimeoutConnection",
-    "Vectors",
-    "as_psycopg",
-    "asks_what_was",
-    "consume_exception",
-    "count_tokens",
-    "erase_scope",
-    "excerpt_of",
-    "is_loss",
-    "passages_of",
-    "peek",
-    "quoted",
-    "related",
-    "render_block",
-    "storable",
-    "talk_of",
-    "text_overlap",
-    "tokens_of",
-]
-
 _HOMES = {
     "encoding.encoder": "GivenEncoder TextEncoder",
     "recaller": "Recaller",
@@ -108,7 +61,12 @@ _HOMES = {
     "text.render": "FENCE_END FENCE_START count_tokens quoted render_block",
     "text.words": "text_overlap tokens_of",
     "threads": "consume_exception",
+    "types": (
+        "EmbeddingError Entry FileChange FileEntries Filter Hit Line Near Recall RecallError RecallOutcome "
+        "Stamp Stored Vectors"
+    ),
 }
+"""The public names by the module that has them."""
 
-
-__getattr__ = lazy(__name__, __all__, _HOMES, rest="types")
+__all__ = [name for names in _HOMES.values() for name in names.split()]
+__getattr__ = lazy(__name__, _HOMES)

@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from gateway_memory.runtime.ground import get_logger
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
-from recall.threads import BACKGROUND
+from recall.threads import BACKGROUND, WRITE
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:
@@ -86,9 +86,18 @@ class Background:
 
     async def _once(self) -> None:
         # Without pending rows, a short-lived process needs no encoder.
-        if not self._embedder.started and not await self._thread.run(_count, BACKGROUND):
+        if not self._embedder.started and not await self._count():
             return
         await self._embed_all(await self._loaded())
+
+    async def _count(self, priority: int = BACKGROUND) -> int:
+        return await self._thread.run(lambda index: index.rows.totals()[1], priority)
+
+    async def _pending(self) -> list[tuple[int, str]]:
+        return await self._thread.run(lambda index: index.pending(_READ_AT_ONCE), BACKGROUND)
+
+    async def _remove(self) -> bool:
+        return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)
 
     async def _loaded(self) -> "Encoder":
         try:
@@ -117,7 +126,7 @@ class Background:
         """
         try:
             async with asyncio.timeout(seconds):
-                if 0 < await self._thread.run(_count) <= _FEW:
+                if 0 < await self._count(WRITE) <= _FEW:
                     await self.embedded()
         except (TimeoutError, RecallError):  # the search does without them, and `run` goes on
             self.wake()
@@ -130,15 +139,17 @@ class Background:
                 return index.use_encoder(name, dimension, scale, time.time())
 
             while not await self._thread.run(use):
-                if not await self._thread.run(_remove, BACKGROUND):
+                if not await self._remove():
                     _log.warning("recall.another_encoder")
                     return
             # It says again and again that it uses them: a change takes hours.
-            while await self._thread.run(use) and (waiting := await self._thread.run(_pending, BACKGROUND)):
+            while await self._thread.run(use) and (
+                waiting := await self._thread.run(lambda index: index.pending(_READ_AT_ONCE), BACKGROUND)
+            ):
                 for batch in batches(waiting, self._size):
                     if not await self._embed(batch):
                         break
-            while await self._thread.run(_remove, BACKGROUND):
+            while await self._remove():
                 pass
 
     async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:
@@ -147,8 +158,8 @@ class Background:
         known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
         missing = [(sequence, text) for sequence, text in batch if sequence not in known]
         if missing:
-            made = await self._made([text for _, text in missing])
-            known.update(zip((sequence for sequence, _ in missing), made, strict=True))
+            vectors = await self._made([text for _, text in missing])
+            known.update(zip((sequence for sequence, _ in missing), vectors, strict=True))
         return await self._thread.run(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
     async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
@@ -164,7 +175,9 @@ class Background:
             if len(texts) > 1:
                 return [vector for text in texts for vector in await self._made([text])]
             _log.warning("recall.no_vector", error=error.kind)
-            return [await self._thread.run(_zero, BACKGROUND)]
+            import numpy as np
+
+            return [np.zeros(await self._thread.run(lambda index: index.dimension, BACKGROUND), np.float32)]
         except RecallError:
             raise
         except Exception as error:
@@ -188,8 +201,8 @@ def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) ->
 def _wait(state: RetryCallState) -> float:
     """Return the seconds to wait: at least what the server asks for, else longer each time."""
     error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
-    return max(asked, _WAITS(state))
+    retry_after = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
+    return max(retry_after, _WAITS(state))
 
 
 def _note(state: RetryCallState) -> None:
@@ -198,21 +211,3 @@ def _note(state: RetryCallState) -> None:
     if error is not None and state.attempt_number & (state.attempt_number - 1) == 0:
         cause = error if isinstance(error, EmbeddingError) else error.__cause__ or error
         _log.warning("recall.embedding_failed", error=kind_of(cause), attempt=state.attempt_number)
-
-
-def _count(index: "Index") -> int:
-    return index.rows.totals()[1]
-
-
-def _pending(index: "Index") -> list[tuple[int, str]]:
-    return index.pending(_READ_AT_ONCE)
-
-
-def _remove(index: "Index") -> bool:
-    return index.remove_unused_vectors(time.time())
-
-
-def _zero(index: "Index") -> "NDArray[np.float32]":
-    import numpy as np
-
-    return np.zeros(index.dimension, np.float32)

@@ -278,13 +278,13 @@ class Recaller:
         meaningless = vector is not None and not vector.any()
         known = [each for each in preceding if each is not None and each.any()]
         vectors = None if vector is None or meaningless else (vector, known)
-        left = None if deadline is None else max(deadline - ranking, 0)
+        remaining = None if deadline is None else max(deadline - ranking, 0)
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(remaining):
                 ranked = await self._thread.run(
                     partial(_rank, request, vectors, self._zone),
                     SEARCH,
-                    timeout_seconds=left,
+                    timeout_seconds=remaining,
                 )
         except (TimeoutError, RecallError) as error:
             _log.warning("recall.search_failed", error=type(error).__name__)
@@ -319,9 +319,9 @@ class Recaller:
 
         An encoder that loads is waited for. The name is "" without one.
         """
-        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
+        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
         loaded = self._embedder and self._embedder.encoder
-        return loaded.name if loaded else "", made
+        return loaded.name if loaded else "", vectors
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
@@ -361,13 +361,13 @@ class Recaller:
 
     def _time_for_vectors(self, deadline: float) -> float:
         """Return the seconds until the deadline (perf_counter), less what ranking will take."""
-        left = max(deadline - time.perf_counter(), 0)
-        return left - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
+        remaining = max(deadline - time.perf_counter(), 0)
+        return remaining - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), remaining / 2)
 
     def _answer_before(self, request: SearchRequest) -> Recall:
         """Return what the same search found lately, where nothing newer was ready in time."""
-        found = self._answers.get(_key(request))
-        return Recall(outcome="timeout") if found is None else replace(found, weak=(), outcome="partial", stages={})
+        earlier = self._answers.get(_key(request))
+        return Recall(outcome="timeout") if earlier is None else replace(earlier, weak=(), outcome="partial", stages={})
 
     def _remember(self, request: SearchRequest, recall: Recall) -> None:
         key = _key(request)
@@ -438,17 +438,17 @@ def _rank(
     request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
 ) -> _Ranked:
     from recall.search.candidates import QueryVector
-    from recall.search.search import Found, best_hits, lexical_scores
+    from recall.search.search import BestHits, best_hits, lexical_scores
 
     index.follow()
     started = time.perf_counter()
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
     lexical = lexical_scores(index, request, vector, zone)
     seconds = time.perf_counter() - started
-    found = Found() if lexical is None else best_hits(index, lexical, request)
+    best = BestHits() if lexical is None else best_hits(index, lexical, request)
     # Without rows, nothing could be found by meaning either.
     semantic = lexical is None or (vector is not None and index.fits(vector.vector))
-    return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)
+    return _Ranked(best.hits, best.weak, semantic, index.rows.is_current(), seconds)
 
 
 def _nearest(

@@ -78,8 +78,8 @@ class PriorityThread:
                 thread.join(_CLOSE_SECONDS)  # nothing but its last line is left
 
     def _run(self) -> None:
-        while (taken := self._take()) is not None:
-            job, future = taken
+        while (entry := self._take()) is not None:
+            job, future = entry
             if not future.cancelled():
                 self._running_since = time.monotonic()
                 try:
@@ -90,7 +90,7 @@ class PriorityThread:
                 _settle(future, result, error)
                 # A waiting thread must not keep a finished job's result alive.
                 del result, error
-            del job, future, taken
+            del job, future, entry
         try:
             if self._last is not None:
                 self._last()

@@ -7,6 +7,9 @@ from typing import Final, Literal, NamedTuple, Self
 _HIT_KINDS: Final = {"item": "memory", "paragraph": "note", "episode": "episode"}
 """What a person calls the kinds of entries."""
 
+_OF_ENTRY: Final = ("id", "text", "at", "type", "category", "confidence", "until", "turn", "session")
+"""What a hit has of its entry."""
+
 RecallOutcome = Literal["full", "partial", "empty", "timeout"]
 
 
@@ -158,19 +161,11 @@ class Hit:
         """Return a row of the index as a hit."""
         entry = row.entry
         return cls(
-            id=entry.id,
-            text=entry.text,
+            **{name: getattr(entry, name) for name in _OF_ENTRY},
             score=score,
-            at=entry.at,
             scope=row.scope,
             file=row.file,
             kind=_HIT_KINDS[entry.kind],
-            type=entry.type,
-            category=entry.category,
-            confidence=entry.confidence,
-            until=entry.until,
-            turn=entry.turn,
-            session=entry.session,
             related=related,
             parts=parts or {},
         )

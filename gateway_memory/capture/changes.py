@@ -20,7 +20,7 @@ from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, St
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.episodes import turn_of
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from recall import Stored
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.

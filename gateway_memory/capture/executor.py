@@ -23,8 +23,7 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
-from gateway_memory.sync.follower import IMPORTANCE
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import IMPORTANCE, Storage
 from notifier import Announcer, Event, MemoryChange, split
 from recall import Near, text_overlap
 

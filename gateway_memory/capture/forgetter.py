@@ -18,7 +18,7 @@ from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import Retired
 from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from recall import Near, Stored
 
 _BY_WISH: Final = "asked"

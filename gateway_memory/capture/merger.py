@@ -30,7 +30,7 @@ from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import Retired
 from gateway_memory.store.record import MemoryRecord, Review, Settled
-from gateway_memory.sync.storage import Storage, record_of
+from gateway_memory.sync.follower import Storage, record_of
 from recall import Near, Stored, text_overlap
 
 _LOADING_SECONDS: Final = 10

@@ -11,7 +11,7 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.record import Review, Settled
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 
 _DAY_SECONDS: Final = 86400.0
 

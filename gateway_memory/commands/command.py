@@ -11,8 +11,8 @@ from gateway_memory.context.finder import Found, as_query
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import local_time
 from gateway_memory.session import Session
+from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.health import HealthKeeper
-from gateway_memory.sync.storage import Storage
 
 Text = Mapping[Language, str]
 """A text in English and in Chinese."""

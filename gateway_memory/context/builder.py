@@ -26,7 +26,7 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
 

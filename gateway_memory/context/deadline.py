@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Position, Session
-from gateway_memory.sync.follower import is_announced
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage, is_announced
 from recall import Stored
 
 log = get_logger(__name__)

@@ -22,7 +22,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from recall import Filter, Hit, Recall, RecallOutcome, Stored, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.

@@ -35,7 +35,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import canonical
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from recall import Entry, Filter, RecallError, render_block
 
 # The digest of a scope's memories of the last days, for the owner's first session of a week.

@@ -18,7 +18,7 @@ from gateway_memory.session import Position, Session, SessionRegistry
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from notifier import Bus
 
 log = get_logger(__name__)

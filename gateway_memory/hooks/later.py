@@ -10,6 +10,8 @@ from gateway_memory.edge.prompts import Prompts, is_chinese, is_significant, muc
 from gateway_memory.hooks.editors import joined_in
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
+from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import Observation
 
@@ -29,8 +31,9 @@ def before_compaction(
     """
     with _session(workspace, session_id, given, config, until) as (journal, pending):
         journal.add_injected(session_id, (), anew=True)  # what was injected may be gone
-        seen = [*journal.seen_in(session_id), *pending]
-        is_used = journal.has_left_anything(session_id)
+        with journal.transaction() as database:
+            seen = [*session_state.seen_in(database, OWNER_KEY, session_id), *pending]
+            is_used = session_state.has_left_anything(database, OWNER_KEY, session_id)
     nothing = _transcript(given) is not None and not is_significant(seen) and not is_used
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
@@ -53,7 +56,8 @@ def followup(
             return ""
         if given.get("stop_hook_active") or given.get("loop_count"):  # it answers such a prompt
             return ""
-        first = journal.count_stop(session_id) <= 1
+        with journal.transaction() as database:
+            first = session_state.count_stop(database, session_id) <= 1
         known = _transcript(given) is not None
 
         def is_worth_a_prompt(kept: list[Observation]) -> bool:
@@ -71,8 +75,9 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
     until: as in `before_compaction`.
     """
-    with _session(workspace, session_id, given, config, until, reached="end") as (journal, _):
-        if not journal.is_open(session_id):
+    of = _session(workspace, session_id, given, config, until, reached="end")
+    with of as (journal, _), journal.transaction() as database:
+        if not session_state.is_open(database, session_id):
             return
     import asyncio
 

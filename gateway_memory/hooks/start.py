@@ -33,8 +33,9 @@ from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
-from gateway_memory.store.journal.episodes import Episode, Quotable
-from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
+from gateway_memory.store.journal.in_place import JournalInPlace, weights_of
+from gateway_memory.store.journal.withheld import outdated, withheld
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE
 from recall import Entry, Line, RecallError, peek, related
@@ -103,21 +104,20 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
     last = DiskRecords(workspace / SESSIONS_FILE).last()
     with contextlib.suppress(StoreError, OSError):
         if (workspace / "journal.sqlite").exists():
-            with JournalInPlace.open(workspace) as journal:
-                first = journal.latest(session_id, BEGINNING)
-                quotable = journal.quotable(
-                    [*(passage.turn for passage in passages), *(episode.turn for episode in first)]
-                )
+            with JournalInPlace.open(workspace) as journal, journal.transaction() as database:
+                first = latest_of(database, OWNER_KEY, session_id, BEGINNING)
+                turns = [*(passage.turn for passage in passages), *(episode.turn for episode in first)]
+                quotable = quotable_of(database, OWNER_KEY, turns)
                 return _Journal(
-                    last=last and journal.withheld().record(last),
+                    last=last and withheld(database, OWNER_KEY).record(last),
                     lines={
                         identity: Known(category=category, high=importance == "high", at=at)
-                        for identity, category, importance, at in journal.weights(memory)
+                        for identity, category, importance, at in weights_of(database, memory)
                     },
                     sides=own_words_of(quotable),
                     first=first,
                     quotable=quotable,
-                    outdated=journal.outdated(),
+                    outdated=outdated(database, OWNER_KEY),
                 )
     return _Journal(last=last)
 

@@ -34,8 +34,12 @@ def register(
     Raises:
         UsageError: the id is that of a gateway's session, which may belong to another person.
     """
+    from gateway_memory.store.journal import session_state  # most of what imports this module needs no journal
+
     project = joined.key if joined else ""
-    if not journal.register(session_id, hook_key(session_id), at, lives=lives, joined=project):
+    with journal.transaction() as database:
+        known = session_state.register(database, session_id, hook_key(session_id), at, lives=lives, joined=project)
+    if not known:
         raise UsageError("a session of this id is no editor's")
 
 

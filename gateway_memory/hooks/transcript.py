@@ -23,6 +23,7 @@ from gateway_memory.hooks.state import hook_key
 from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
+from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import NewTurn, Observation
 
@@ -310,7 +311,8 @@ def feed(
     until = began + _READ_SHARE[reached] * (until - began)
     exchanges = read_exchanges(path, session_id)
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
-    keep = _Keeping(settings, journal.switches(session_id), session_id, joined)
+    with journal.transaction() as database:
+        keep = _Keeping(settings, session_state.switches(database, session_id), session_id, joined)
     unread = journal.unread([each.id for each in exchanges])
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
@@ -364,7 +366,8 @@ def read_last_message(journal: JournalInPlace, session_id: str, given: dict[str,
     """Store the reply in Claude Code's `Stop` event as an observation if there is no transcript to read."""
     text = given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
-        journal.observe(session_id, _said("assistant", text), at)
+        with journal.transaction() as database:
+            session_state.observe(database, OWNER_KEY, session_id, _said("assistant", text), at)
 
 
 def observations_of(lines: Iterable[bytes]) -> list[Observation]:

@@ -202,17 +202,17 @@ class Database(Protocol):
         """Run one statement for each sequence of values."""
 
 
-def lazy(package: str, names: Sequence[str], homes: Mapping[str, str], *, rest: str) -> Callable[[str], Any]:
+def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package, which imports each public name when it is first used.
 
-    names: the public ones. homes: names with spaces between, by the module that has them; `rest` has the others.
+    homes: the names, with spaces between, by the module that has them.
     """
-    home_of = {name: home for home, listed in homes.items() for name in listed.split()}
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in names:
+        if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home_of.get(name, rest)}"), name)
+        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -50,14 +50,8 @@ class Patch:
 def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
     """Return the patch that turns `after` back into `before`."""
     old, new = before.split("\n"), after.split("\n")
-    # Most edits touch a few lines of many, and comparing takes longer than finding where they are.
-    head = sum(1 for _ in takewhile(_is_pair, zip(old, new, strict=False)))
-    tail = sum(1 for _ in takewhile(_is_pair, zip(reversed(old[head:]), reversed(new[head:]), strict=False)))
-    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     hunks = tuple(
-        Hunk(at=head + start, before=tuple(old[old_start:old_end]), after=tuple(new[start:end]))
-        for kind, old_start, old_end, start, end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
-        if kind != "equal"
+        Hunk(at=edit.at, before=tuple(old[edit.start : edit.end]), after=edit.lines) for edit in _edits(old, new)
     )
     return Patch(file=file, made=made, digest=_digest(after), hunks=hunks)
 
@@ -118,12 +112,12 @@ def merged(base: str, theirs: str, mine: str) -> Merged:
     conflicts = tuple(edit.at + 1 for edit in fresh if any(_collide(edit, other) for other in others))
     if conflicts:
         return Merged("", conflicts)
-    done: list[str] = []
+    result: list[str] = []
     upto = 0
     for edit in sorted([*others, *fresh], key=lambda edit: (edit.start, edit.end)):
-        done += [*lines[upto : edit.start], *edit.lines]
+        result += [*lines[upto : edit.start], *edit.lines]
         upto = edit.end
-    return Merged("".join(_ended([*done, *lines[upto:]])))
+    return Merged("".join(_ended([*result, *lines[upto:]])))
 
 
 def _lines(text: str) -> list[str]:

@@ -160,7 +160,7 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     memories: False for files that we never write to. Their list items are paragraphs.
     """
     blocks: list[Block] = []
-    taken: set[str] = set()
+    ids: set[str] = set()
     for block in _scan(text.split("\n"), memories=memories):
         if not block.text:
             continue
@@ -168,10 +168,10 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
             content_id(block.text) if block.kind == "item" else content_id(file, block.heading, block.text)
         )
         occurrence = 1
-        while chosen in taken:
+        while chosen in ids:
             occurrence += 1
             chosen = content_id(file, block.text, str(occurrence))
-        taken.add(chosen)
+        ids.add(chosen)
         blocks.append(replace(block, id=chosen, marked=bool(block.id) and chosen == block.id))
     return blocks
 
@@ -236,10 +236,10 @@ def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
     """Return (open fence, open comment, whether the line is inside or borders one of them)."""
     if fence:
         closes = _FENCE.match(line)
-        done = bool(
+        is_closed = bool(
             closes and closes[1][0] == fence[0] and len(closes[1]) >= len(fence) and not line.strip().strip(fence[0])
         )
-        return ("" if done else fence), False, True
+        return ("" if is_closed else fence), False, True
     if comment:
         return "", "-->" not in line, True
     opens = _FENCE.match(line)

@@ -105,8 +105,8 @@ def key_of_folder(folder: str, keys: Mapping[str, str]) -> str:
 
     keys: the known scopes, by their folders.
     """
-    found = Scope.of_folder(folder)
-    return keys.get(folder) or (found.key if found else folder)
+    scope = Scope.of_folder(folder)
+    return keys.get(folder) or (scope.key if scope else folder)
 
 
 def checked_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:

@@ -36,12 +36,13 @@ class Steps:
 
         applied: the steps that the store records. store: what the message calls it, such as its path.
         """
-        made = self.former.intersection(applied)
-        if made and made != self.former:
+        former = self.former.intersection(applied)
+        if former and former != self.former:
             raise StoreError(
-                f"{store}: made by a development version of gateway-memory, with {len(made)} of its {len(self.former)} "
-                f"schema steps, the last of them {max(made)}. Nothing was changed. Open it once with the last "
-                f"development version (commit {_LAST_DEVELOPMENT}), then with this one; docs/operate.md says how"
+                f"{store}: made by a development version of gateway-memory, with {len(former)} of its "
+                f"{len(self.former)} schema steps, the last of them {max(former)}. Nothing was changed. Open it once "
+                f"with the last development version (commit {_LAST_DEVELOPMENT}), then with this one; docs/operate.md "
+                "says how"
             )
 
     def takes_over(self, applied: Collection[str]) -> bool:

@@ -109,6 +109,12 @@ def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
     return records, damaged
 
 
+def newest_of(content: bytes) -> dict[str, Any] | None:
+    """Return the newest record of a file's content that was not deleted, or None."""
+    records, _ = parsed(content)
+    return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+
+
 def line_of(record: dict[str, Any]) -> bytes:
     """Return a record's line, including its line end."""
     return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
@@ -129,8 +135,8 @@ def stored_record(row: Mapping[str, Any]) -> SessionRecord:
     """Return a record as it was stored; values of another type than ours are left out."""
     values = {name: row[name] for name in _TEXTS if isinstance(row.get(name), str)}
     for name in ("decisions", "todos"):
-        given = row.get(name)
-        values[name] = tuple(item for item in given if isinstance(item, str)) if isinstance(given, list) else ()
+        items = row.get(name)
+        values[name] = tuple(item for item in items if isinstance(item, str)) if isinstance(items, list) else ()
     lasted = row.get("duration_ms")
     blank = dict.fromkeys(("id", "session_id", "topic", "summary", "timestamp"), "")
     return SessionRecord(

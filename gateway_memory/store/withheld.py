@@ -106,14 +106,14 @@ class Withheld:
 
         A reply may refer to it with a single word ("OK, tea is noted").
         """
-        said = {
+        numbers = {
             number
             for text in texts
             for line in text.split("\n")
             for part in (line, *SENTENCE_END.split(line))
             for number in self._said(terms_of(part), since)
         }
-        return frozenset(term for number in said for term in self._own[number] if _TELLING.fullmatch(term))
+        return frozenset(term for number in numbers for term in self._own[number] if _TELLING.fullmatch(term))
 
     def cut(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> str:
         """Return a text without the sentences that repeat forgotten text, and without lines that do so in several."""
@@ -122,9 +122,9 @@ class Withheld:
         lines: list[str] = []
         for line in text.split("\n"):
             parts = [part for part in SENTENCE_END.split(line) if not self.says(part, since=since, words=words)]
-            kept = "".join(parts)
-            if (kept.strip() and not self.says(kept, since=since)) or not line.strip():
-                lines.append(kept)
+            rest = "".join(parts)
+            if (rest.strip() and not self.says(rest, since=since)) or not line.strip():
+                lines.append(rest)
         return "\n".join(lines)
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,10 +146,10 @@ class Withheld:
         return value
 
     def _said(self, terms: frozenset[str], since: float) -> list[int]:
-        held = Counter(number for term in terms for number in self._having.get(term, ()))
+        counts = Counter(number for term in terms for number in self._having.get(term, ()))
         return [
             number
-            for number, count in held.items()
+            for number, count in counts.items()
             if self._at[number] >= since and self._is_said(number, count, terms)
         ]
 
@@ -208,7 +208,7 @@ def _plain(text: str) -> str:
     """Decode escapes of JSON and HTML, which tool output contains, and join the digits of numbers."""
     text = _THOUSANDS.sub("", text)
     if "\\u" in text:
-        text = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+        text = _JSON_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     return html.unescape(text) if "&" in text else text
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -16,59 +16,19 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, Documents, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.episodes import is_episode_page
+from gateway_memory.sync.episodes import EpisodeFollower, is_episode_page
 from notifier import Announcer, MemoryChange
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
 log = get_logger(__name__)
 
-# Announce lines that a person or a tool wrote or deleted. The first process that notices them announces them once.
-
 _ANNOUNCED_AT_ONCE: Final = 64
 """The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
-
-
 Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 """A line of the index that a person or a tool has added or removed. One with changed text counts as added."""
-
-
-class Edits:
-    """Announces the edits that the follower finds."""
-
-    def __init__(self, runtime: Runtime, event_log: EventLog, announcer: Announcer) -> None:
-        self._runtime = runtime
-        self._event_log = event_log
-        self._announcer = announcer
-
-    async def announce(self, scope: str, edits: Sequence[Edit], file: str, source: str) -> None:
-        """Announce manual edits. The index has them already, so a failure is only logged.
-
-        source: the key of the session that has written `file`.
-        """
-        now = self._runtime.timestamp()
-        changes = [
-            MemoryChange(
-                id=row.entry.id,
-                text=one_line(row.entry.text),
-                at=now,
-                action=action,
-                source=source if row.file == file else "",
-                by_hand=True,
-            )
-            for action, row in edits
-        ]
-        try:
-            events = await self._event_log.add_edits(scope, changes, now)
-        except StoreError as error:
-            log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
-            self._runtime.on_error("edits", error)
-            return
-        for event in events:
-            self._announcer.announce(event)
-
-
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose stamps are cached. The files of other scopes are compared with the index again."""
@@ -79,7 +39,7 @@ _RACY_NS: Final = 100_000_000
 class Follower:
     """Compares stamps, then digests, and indexes the changed files.
 
-    edits: receives lines that others wrote or deleted; None if nobody is notified.
+    announcer: announces lines that others wrote or deleted; None if nobody is notified.
     """
 
     def __init__(
@@ -89,14 +49,14 @@ class Follower:
         ledger: Ledger,
         event_log: EventLog,
         recaller: Recaller,
-        edits: Edits | None,
+        announcer: Announcer | None,
     ) -> None:
         self._runtime = runtime
         self._documents = documents
         self._ledger = ledger
         self._event_log = event_log
         self._recaller = recaller
-        self._edits = edits
+        self._announcer = announcer
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
         self._changes = 0
         self._generation = 0
@@ -136,7 +96,7 @@ class Follower:
             of.seen is not None
             and self._generation == self._recaller.generation
             and not of.young
-            and _same(current, of.seen)
+            and current == {file: _state(stamp) for file, stamp in of.seen.items()}
         )
 
     async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
@@ -163,22 +123,48 @@ class Follower:
             for file, state in current.items()
             if file in young or file not in known or state != _state(known[file])
         ]
-        found_edits = _Found()
+        changes = _Changes()
         # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
         for name in known.keys() - current.keys():
-            found_edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
+            changes.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # Lines from before the first look are not edits.
-            await self._load(scope, name, known, found_edits if looked else _Found())
+            await self._load(scope, name, known, changes if looked else _Changes())
         of.seen = known
-        edits = found_edits.by_hand()
-        if self._edits and edits:
-            await self._edits.announce(scope.key, edits, file, source)
+        edits = changes.by_hand()
+        if self._announcer and edits:
+            await self._announce(self._announcer, scope.key, edits, file, source)
         return of.changes
 
-    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Found") -> None:
+    async def _announce(self, announcer: Announcer, scope: str, edits: Sequence[Edit], file: str, source: str) -> None:
+        """Announce manual edits. The index has them already, so a failure is only logged.
+
+        source: the key of the session that has written `file`.
+        """
+        now = self._runtime.timestamp()
+        changes = [
+            MemoryChange(
+                id=row.entry.id,
+                text=one_line(row.entry.text),
+                at=now,
+                action=action,
+                source=source if row.file == file else "",
+                by_hand=True,
+            )
+            for action, row in edits
+        ]
+        try:
+            events = await self._event_log.add_edits(scope, changes, now)
+        except StoreError as error:
+            log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
+            self._runtime.on_error("edits", error)
+            return
+        for event in events:
+            announcer.announce(event)
+
+    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Changes") -> None:
         """Index a file, and collect the edits in it."""
         young = self._of(scope).young
         young.discard(file)
@@ -199,8 +185,8 @@ class Follower:
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their ids to this file, which has precedence
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
-            await self._load(scope, other, known, _Found())
-        edits.there += change.added
+            await self._load(scope, other, known, _Changes())
+        edits.new += change.added
         edits.removed += change.removed
         ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
         if ours:  # except those that were removed, and that somebody has restored
@@ -218,7 +204,7 @@ class Follower:
         default_at = self._default_at(file, stamp)
         entries: list[Entry] = []
         lost: set[str] = set()
-        taken: set[str] = set()
+        ids: set[str] = set()
         for block in blocks:
             identity = block.id
             owner = owners.get(identity, file)
@@ -227,9 +213,9 @@ class Follower:
                     identity = content_id(file, block.id, block.text)
                 else:
                     lost.add(owner)
-            if identity in taken:
+            if identity in ids:
                 continue
-            taken.add(identity)
+            ids.add(identity)
             entries.append(_entry(block, identity, memories.get(identity), default_at, curated=file == MEMORY_FILE))
         return entries, lost
 
@@ -289,18 +275,18 @@ class _Scope:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Changes:
     """The result of one look at a scope's files: new rows, those of them that we did not write, and removed rows."""
 
-    there: list[Stored] = field(default_factory=list)
+    new: list[Stored] = field(default_factory=list)
     added: list[Stored] = field(default_factory=list)
     removed: list[Stored] = field(default_factory=list)
 
     def by_hand(self) -> "list[Edit]":
         """Return the edits to announce. A line that only moved, or only changed its id, is not an edit."""
-        there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
+        current = {row.entry.text for row in self.new} | {row.entry.id for row in self.new}
         removed_texts = {row.entry.text for row in self.removed}
-        removed = [row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there]
+        removed = [row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & current]
         added = [row for row in self.added if _is_news(row) and row.entry.text not in removed_texts]
         edits: list[Edit] = [("removed", row) for row in removed[-_ANNOUNCED_AT_ONCE:]]
         edits += [("added", row) for row in added[-_ANNOUNCED_AT_ONCE:]]
@@ -316,5 +302,35 @@ def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
 
 
-def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
-    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())
+# The store of a memory with its index, and a memory of the index as a record.
+
+_OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
+"""The fields that a person may have changed in the document since the memory was stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage(Store):
+    """The store of one open memory, its index, and the followers that keep the index equal to it."""
+
+    recaller: Recaller
+    follower: Follower
+    episode_follower: EpisodeFollower
+
+
+def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
+    """Return a memory of the index as a record: its current text and file, and its other stored data."""
+    entry = stored.entry
+    now = MemoryRecord(
+        id=entry.id,
+        text=entry.text,
+        file=stored.file,
+        at=entry.at,
+        session_key=entry.session,
+        type=entry.type,
+        category=entry.category,
+        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        confidence=entry.confidence,
+    )
+    if known is None:
+        return now
+    return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})

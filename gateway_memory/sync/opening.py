@@ -26,8 +26,7 @@ from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import EpisodeFollower
-from gateway_memory.sync.follower import Edits, Follower
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Follower, Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
@@ -58,11 +57,11 @@ async def open_storage(
     notify = runtime.settings.notify
     store, index = await open_ports(stack, workspace, runtime.settings, runtime.metrics)
     recaller = await _open_recaller(stack, index, runtime)
-    edits = Edits(runtime, store.event_log, announcer) if notify.enabled else None
+    announces = announcer if notify.enabled else None
     return Storage(
         **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
-        follower=Follower(runtime, store.documents, store.ledger, store.event_log, recaller, edits),
+        follower=Follower(runtime, store.documents, store.ledger, store.event_log, recaller, announces),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 
@@ -175,8 +174,8 @@ def _given(make: "Callable[[], TextEncoder]") -> "GivenEncoder":
 
 async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
     breaker = Breaker(open_seconds=_EMBEDDING_BACKOFF_SECONDS)
-    given = None if runtime.encoder is None else partial(_given, runtime.encoder)
-    recaller = Recaller(path, runtime.settings.auto_recall, encoder=given, breaker=breaker, zone=runtime.zone)
+    encoder = None if runtime.encoder is None else partial(_given, runtime.encoder)
+    recaller = Recaller(path, runtime.settings.auto_recall, encoder=encoder, breaker=breaker, zone=runtime.zone)
     try:
         if await recaller.open():
             log.info("index.rebuilding")

@@ -103,16 +103,16 @@ class Peers:
 
     async def run(self) -> None:
         """Look at each notification of another host, and every five seconds, until cancelled."""
-        seen = True
+        succeeded = True
         while True:
             await self._wait_notified(_LOOK_SECONDS)
             try:
                 await self.look()
-                seen = True
+                succeeded = True
             except StoreError as error:
-                if not seen:
+                if not succeeded:
                     continue
-                seen = False
+                succeeded = False
                 log.warning("peers.not_seen", error=type(error).__name__)
                 self._runtime.on_error("peers", error)
 

@@ -18,7 +18,7 @@ from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
 from gateway_memory.store.record import MemoryRecord, Review
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Storage
 from gateway_memory.transfer.items import (
     EpisodeItem,
     Ignored,

@@ -23,7 +23,7 @@ from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.storage import Storage, record_of
+from gateway_memory.sync.follower import Storage, record_of
 from recall import Stored
 
 log = get_logger(__name__)

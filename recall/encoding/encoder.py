@@ -91,8 +91,8 @@ class Scale:
         below = BUNDLED.unrelated + (values - self.unrelated) * self.slope
         rest = (1 - BUNDLED.related) / max(1 - self.related, _LEAST_GAP)
         above = BUNDLED.related + (values - self.related) * rest
-        found: Floats = np.clip(np.where(values <= self.related, below, above), -1, 1).astype(np.float32)
-        return np.where(values <= -1, np.float32(-1), found)
+        cosines: Floats = np.clip(np.where(values <= self.related, below, above), -1, 1).astype(np.float32)
+        return np.where(values <= -1, np.float32(-1), cosines)
 
     def less_common(self, values: Floats, share: float) -> Floats:
         """Return mapped products with a query vector less a share of the rows' mean (`rank.message_vector`).
@@ -173,17 +173,17 @@ class GivenEncoder:
     def __init__(self, given: TextEncoder) -> None:
         self._given = given
         self.name = given.name
-        found = self.encode(SAMPLES)
-        self.dimension, self.scale = found.shape[1], scale_of(found)
+        samples = self.encode(SAMPLES)
+        self.dimension, self.scale = samples.shape[1], scale_of(samples)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (len(texts), dimension): rows of length 1, or zero for a text without a usable vector."""
-        found = np.asarray(self._given.encode(texts), np.float32)
-        if found.ndim != _MATRIX or len(found) != len(texts):
-            raise ValueError(f"{self.name}: encode returned the shape {found.shape} for {len(texts)} texts")
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        rows = np.asarray(self._given.encode(texts), np.float32)
+        if rows.ndim != _MATRIX or len(rows) != len(texts):
+            raise ValueError(f"{self.name}: encode returned the shape {rows.shape} for {len(texts)} texts")
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         usable = np.isfinite(lengths) & (lengths > 0)
-        vectors: NDArray[np.float32] = np.where(usable, found / np.where(usable, lengths, 1), 0).astype(np.float32)
+        vectors: NDArray[np.float32] = np.where(usable, rows / np.where(usable, lengths, 1), 0).astype(np.float32)
         return vectors
 
     def close(self) -> None:

@@ -76,12 +76,12 @@ class ServerEncoder:
         )
         self.dimension = 0
         try:
-            found = self._samples()
+            samples = self._samples()
         except BaseException:
             self.close()
             raise
-        self.dimension = found.shape[1]
-        self.scale = scale_of(found)
+        self.dimension = samples.shape[1]
+        self.scale = scale_of(samples)
         # The server is part of the name: another one's model of the same name may be another model.
         place = urlsplit(str(self._client.base_url))
         self.name = f"{settings.model}@{place.hostname}:{place.port or ''}{place.path.rstrip('/')}"
@@ -133,8 +133,8 @@ class ServerEncoder:
             rows = [np.asarray(each.embedding, np.float64) for each in data]
         except (AttributeError, TypeError, ValueError):
             raise EmbeddingError("unreadable") from None
-        wanted = self.dimension or self._settings.dimensions or (rows[0].size if rows else 0)
-        if any(row.shape != (wanted,) for row in rows):
+        dimension = self.dimension or self._settings.dimensions or (rows[0].size if rows else 0)
+        if any(row.shape != (dimension,) for row in rows):
             raise EmbeddingError("dimension")
         return [_unit(row) for row in rows]
 

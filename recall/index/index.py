@@ -114,23 +114,23 @@ def _standing(large: "LargeRows", wanted: Wanted) -> list[int]:
     """Return the newest standing preferences, where some may apply."""
     if not wanted.standing:
         return []
-    found = b"".join(part for _, part in large.postings([STANDING_TERM]))
-    newest: list[int] = np.sort(np.frombuffer(found, POSTING)["sequence"])[-_NEWEST:].tolist()
+    postings = b"".join(part for _, part in large.postings([STANDING_TERM]))
+    newest: list[int] = np.sort(np.frombuffer(postings, POSTING)["sequence"])[-_NEWEST:].tolist()
     return newest
 
 
 def _by_words(large: "LargeRows", wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
     """Return the best rows by BM25 over the rarer terms, and how many rows hold each term."""
     counts = large.counts(list(wanted.weights))
-    found = large.postings(_rarest(counts))
-    if not found:
+    postings = large.postings(_rarest(counts))
+    if not postings:
         return [], counts
-    held = [np.frombuffer(part, POSTING) for _, part in found]
-    idf = rank.inverse_document_frequencies(np.array([counts[term] for term, _ in found]), size.rows)
-    weights = idf * np.array([wanted.weights[term] for term, _ in found], np.float32)
-    every = np.concatenate(held)
+    rows_of_terms = [np.frombuffer(part, POSTING) for _, part in postings]
+    idf = rank.inverse_document_frequencies(np.array([counts[term] for term, _ in postings]), size.rows)
+    weights = idf * np.array([wanted.weights[term] for term, _ in postings], np.float32)
+    every = np.concatenate(rows_of_terms)
     norms = rank.length_norms(every["length"].astype(np.float32), size.length / max(size.rows, 1))
-    gains = rank.bm25(every["frequency"].astype(np.float32), norms, np.repeat(weights, list(map(len, held))))
+    gains = rank.bm25(every["frequency"].astype(np.float32), norms, np.repeat(weights, list(map(len, rows_of_terms))))
     sequences, at = np.unique(every["sequence"], return_inverse=True)
     scores = np.bincount(at, gains)
     if wanted.only is not None:
@@ -228,10 +228,10 @@ class Index:
 
     def _look_at_encoder(self) -> None:
         """Notice whose vectors are read; columns in memory are of no use if they are another encoder's."""
-        found = self.rows.vector_space()
-        if found != self._space:
+        space = self.rows.vector_space()
+        if space != self._space:
             self._scopes.clear()
-        self._space = found
+        self._space = space
 
     # What other processes did
 

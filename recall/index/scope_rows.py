@@ -249,9 +249,9 @@ class ScopeRows:
 
     def _put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Set vectors by sequence; those of unknown rows are left out."""
-        found = sorted((row, blob) for sequence, blob in vectors if (row := self.row_of(sequence)) is not None)
-        if found:
-            self._put_vectors(np.array([row for row, _ in found]), [blob for _, blob in found])
+        places = sorted((row, blob) for sequence, blob in vectors if (row := self.row_of(sequence)) is not None)
+        if places:
+            self._put_vectors(np.array([row for row, _ in places]), [blob for _, blob in places])
 
     def remove(self, sequences: Sequence[int]) -> None:
         """Let searches pass over rows; they keep their places until the scope is loaded again."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gateway_memory.runtime.ground import EVERY
-from recall.rows.postgres_large import LargeRows, Made, pgvector_of
+from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector
 from recall.rows.tables import (
@@ -102,7 +102,7 @@ class PostgresRows(Rows):
         number = self._number(scope)
         self._server.see(scope)
         table, space = self._slot.table, self._slot.space
-        found = self._rows(
+        states = self._rows(
             "select l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors, l.vector_sum,"
             " b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
@@ -112,24 +112,24 @@ class PostgresRows(Rows):
             " from large_block where scope = ?) as b where l.scope = ?",
             number, _BEHIND_ROWS, number, _BEHIND_ROWS, number, number, number,
         )  # fmt: skip
-        if not found:
+        if not states:
             if loaded:
                 self._build(scope)
             return None
-        sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = found[0]
+        sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = states[0]
         rows, length, behind, unseen, removed = rest
         # The graph stays with the vectors that it was made from while they serve; by others it can't be searched.
         ours = (name, dimension) == (space.name, space.dimension)
-        left = not self._spaces.find((name, dimension))
+        is_outdated = not self._spaces.find((name, dimension))
         late = max(behind, unseen if ours else 0) >= _BEHIND_ROWS
-        if not (ready and graph) or left or removed or late:
+        if not (ready and graph) or is_outdated or removed or late:
             self._build(scope)
         if not ready or rows < self._large_rows:
             return None
         self._texts.pop(scope, None)
         size = ScopeSize(rows + behind, length, vectors if ours else 0, vector_sum if ours else b"")
         home = self._pgvector if ours and graph else None
-        made = Made(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
+        made = LargeState(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
         return LargeRows(self._server, scope, made, size)
 
     def _build(self, scope: str) -> None:
@@ -290,10 +290,10 @@ class PostgresRows(Rows):
                 "update row set embedded = embedded | ? where sequence = any(?) and scope = any(?)"
                 " returning sequence, scope"
             )
-            there = self._rows(query, slot.flag, list(blobs), list(revisions))
+            known = self._rows(query, slot.flag, list(blobs), list(revisions))
             self._server.executemany(
                 put_vector(slot.table),
-                [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in there],
+                [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in known],
             )
         self._ours.difference_update(blobs)
         return frozenset(key for _, _, key in rows)
@@ -304,7 +304,7 @@ def _passes(stored: Stored, only: Filter) -> bool:
     entry = stored.entry
     if entry.type == "S" or ((only.type or only.category) and entry.kind == "episode"):
         return False
-    wanted = ((only.type, entry.type), (only.category, entry.category), (only.session, entry.session))
-    if any(value and value != found for value, found in wanted):
+    conditions = ((only.type, entry.type), (only.category, entry.category), (only.session, entry.session))
+    if any(value and value != actual for value, actual in conditions):
         return False
     return (only.since is None or entry.at >= only.since) and (only.until is None or entry.at < only.until)

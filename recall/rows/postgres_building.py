@@ -102,10 +102,10 @@ class _Part:
         """Do some of what is to be done; return whether there is more."""
         with self._connection.transaction():
             self._rows(SEE, [self._scope])
-            found = self._rows("select number from scope where key = %s", self._scope)
-            if not found:
+            numbers = self._rows("select number from scope where key = %s", self._scope)
+            if not numbers:
                 return False
-            self._number = found[0][0]
+            self._number = numbers[0][0]
             spaces = Spaces.of(dict(self._rows("select key, value from meta")))
             query = f"select {', '.join(_State._fields)} from large where scope = %s for update skip locked"
             states = self._rows(query, self._number)
@@ -187,18 +187,18 @@ class _Part:
         sequences = np.array([row[0] for row in rows], np.int64)
         lengths = np.array([row[1] for row in rows], np.int64)
         standing = np.flatnonzero(np.array([row[2] for row in rows], np.int64) & STANDING)
-        held = {STANDING_TERM: _held(sequences[standing], np.ones(len(standing)), lengths[standing])}
+        postings = {STANDING_TERM: _held(sequences[standing], np.ones(len(standing)), lengths[standing])}
         if rows:
             offsets = np.append(0, np.cumsum([len(row[3]) // 4 for row in rows]))
             words = Segment.build(np.frombuffer(b"".join(row[3] for row in rows), "<u4"), offsets, 0, len(rows))
             for term, (start, end) in zip(words.terms.tolist(), pairwise(words.starts.tolist()), strict=True):
                 places = words.rows[start:end]
-                held[term] = _held(sequences[places], words.frequencies[start:end], lengths[places])
-        terms = [term for term, found in held.items() if found]
+                postings[term] = _held(sequences[places], words.frequencies[start:end], lengths[places])
+        terms = [term for term, found in postings.items() if found]
         self._connection.execute(
             "insert into large_word (scope, term, block, rows, held)"
             " select %s, term, %s, length(held) / %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
-            (self._number, last, np.dtype(POSTING).itemsize, terms, [held[term] for term in terms]),
+            (self._number, last, np.dtype(POSTING).itemsize, terms, [postings[term] for term in terms]),
         )
         query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
         self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))

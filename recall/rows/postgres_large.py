@@ -29,14 +29,14 @@ _RECENT = 2_000
 def pgvector_of(server: Server) -> str | None:
     """Return the schema of pgvector, quoted where it must be; None without it, or if it can't filter half vectors."""
     query = "select extnamespace::regnamespace::text, extversion from pg_extension where extname = 'vector'"
-    found = server.execute(query).fetchall()
-    if not found:
+    extension = server.execute(query).fetchall()
+    if not extension:
         return None
-    version = tuple(int(part) for part in found[0][1].split(".")[:2])
-    return str(found[0][0]) if version >= _LEAST_VERSION else None
+    version = tuple(int(part) for part in extension[0][1].split(".")[:2])
+    return str(extension[0][0]) if version >= _LEAST_VERSION else None
 
 
-class Made(NamedTuple):
+class LargeState(NamedTuple):
     """What is made of a scope, by its number. sequence, revision: up to which the lists and the graph are made.
 
     vectors: the table of those that are read. home: the schema of pgvector; None where no graph of them is there.
@@ -56,7 +56,7 @@ class LargeRows:
     Rows are named by their sequences. It raises what `Rows` does. Without a graph, no row is found by meaning alone.
     """
 
-    def __init__(self, server: Server, scope: str, made: Made, size: ScopeSize) -> None:
+    def __init__(self, server: Server, scope: str, made: LargeState, size: ScopeSize) -> None:
         self._server = server
         self._scope = scope
         self._made = made
@@ -77,8 +77,8 @@ class LargeRows:
         self._server.execute(f"select {calls}", list(chain.from_iterable(settings.items())))
 
     def _rows(self, query: str, *values: object) -> list[tuple[int, ...]]:
-        found: list[tuple[int, ...]] = self._server.execute(query, values).fetchall()
-        return found
+        rows: list[tuple[int, ...]] = self._server.execute(query, values).fetchall()
+        return rows
 
     def _sequences(self, query: str, *values: object) -> list[int]:
         return [row[0] for row in self._rows(query, *values)]
@@ -93,8 +93,8 @@ class LargeRows:
     def postings(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
         """Return which rows hold each term, in one or more parts a term; see `POSTING`."""
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
-        found: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
-        return found
+        postings: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
+        return postings
 
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
         """Return about the rows with the highest products with a vector, of those that pass a filter."""
@@ -159,8 +159,8 @@ class LargeRows:
             f"select {LOADED} from {joined(self._made.vectors)}"
             " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"
         )
-        found = self._server.execute(query, (self._number, list(sequences))).fetchall()
-        return [LoadedRow._make(row) for row in found]
+        rows = self._server.execute(query, (self._number, list(sequences))).fetchall()
+        return [LoadedRow._make(row) for row in rows]
 
 
 def text_of(vector: Sequence[float]) -> str:

@@ -35,12 +35,12 @@ def plan_replacements(
     plan = Replacement((), [], [], [])
     rows = {stored.entry.id: stored for stored in known}
     for file in files:
-        wanted = {entry.id: cleaned(entry) for entry in reversed(file.entries)}
-        left = tuple(row for id_, row in rows.items() if row.file == file.name and id_ not in wanted)
+        entries = {entry.id: cleaned(entry) for entry in reversed(file.entries)}
+        left = tuple(row for id_, row in rows.items() if row.file == file.name and id_ not in entries)
         plan.gone.extend(stored.sequence for stored in left)
         plan = plan._replace(left=plan.left + left)
         fresh: list[tuple[str, Entry, SearchTerms]] = []
-        for entry in wanted.values():
+        for entry in entries.values():
             stored = rows.get(entry.id)
             if stored is not None and same_text(stored.entry, entry):
                 if stored.entry != entry or stored.file != file.name:

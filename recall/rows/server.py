@@ -60,12 +60,12 @@ def is_loss(error: psycopg.Error) -> bool:
 
 def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:
     try:
-        wanted = next(gen)
+        state = next(gen)
         while True:
-            ready = yield wanted
+            ready = yield state
             if ready == Ready.NONE and time.monotonic() >= until:
                 raise SilentError("the server does not answer")
-            wanted = gen.send(ready)
+            state = gen.send(ready)
     except StopIteration as ended:
         return cast("T", ended.value)
 

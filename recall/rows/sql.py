@@ -72,13 +72,6 @@ class Slot(NamedTuple):
         """Return a key of `meta`; those of the first table are older than the second one."""
         return name if self.flag == 1 else f"{name} {self.flag}"
 
-    def is_due_to_be_noted(self, now: float) -> bool:
-        """Return whether their use must be noted again."""
-        return now - self.used > _NOTED_SECONDS
-
-    def is_unused(self, now: float) -> bool:
-        return now - self.used > _UNUSED_SECONDS
-
     def stored(self) -> dict[str, str]:
         """Return what is kept of it in `meta`."""
         name, dimension, unrelated, related = self.space
@@ -231,16 +224,21 @@ class Rows:
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._database.connection.execute(query, values).fetchall()
 
+    def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
+        """Return rows of a query that sees a scope alone, and whose first value is the scope."""
+        self._database.see(scope)
+        return self._rows(query, self._number(scope), *values)
+
     def _number(self, scope: str) -> int:
         """Return a scope's number; -1, which no row has, where it is not known."""
         number = self._numbers.get(scope)
         if number is None:
-            found = self._rows("select number from scope where key = ?", scope)
-            if not found:
+            rows = self._rows("select number from scope where key = ?", scope)
+            if not rows:
                 return -1
             if len(self._numbers) >= _KNOWN_SCOPES:
                 self._numbers.clear()
-            number = self._numbers[scope] = int(found[0][0])
+            number = self._numbers[scope] = int(rows[0][0])
         return number
 
     # Reading
@@ -251,15 +249,14 @@ class Rows:
 
     def _scope(self, scope: str) -> tuple[int, int]:
         """Return a scope's revision, and up to which one it is no longer known what was removed."""
-        found = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
-        return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
+        rows = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
+        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""
-        self._database.see(scope)
         of = joined(self._slot.table)
         query = f"select {LOADED} from {of} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
+        return [LoadedRow._make(row) for row in self._of(scope, query, after, limit)]
 
     def large(self, scope: str, loaded: int) -> "LargeRows | None":  # noqa: ARG002 - all scopes are loaded
         """Return a scope that the storage searches; None for one to load. loaded: how many rows of it are in memory."""
@@ -296,14 +293,12 @@ class Rows:
 
     def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
         """Return rows by a condition over r, of which the first value is the scope."""
-        self._database.see(scope)
         query = f"select {STORED} from row r where {where}"
-        return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
+        return [stored_of(scope, row) for row in self._of(scope, query, *values)]
 
     def stamps(self, scope: str) -> Mapping[str, Stamp]:
         """Return the files of a scope as they were when their rows were replaced."""
-        self._database.see(scope)
-        rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
+        rows = self._of(scope, "select name, mtime_ns, size, digest from file where scope = ?")
         return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
 
     def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
@@ -342,15 +337,13 @@ class Rows:
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
         condition, values = condition_of(only)
-        self._database.see(scope)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
-        return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
+        return [sequence for (sequence,) in self._of(scope, query, *values)]
 
     def counts(self, scope: str) -> Mapping[str, int]:
         """Return how many items a scope has, by category."""
-        self._database.see(scope)
         query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
-        return dict(self._rows(query, self._number(scope)))
+        return dict(self._of(scope, query))
 
     # Writing
 
@@ -457,7 +450,7 @@ class Rows:
                 self.vector_space()
                 if self._spaces.find(self._encoder) is None:
                     connection.executemany(_PUT_META, [*self._begun(space, now).items()])
-        elif slot is not None and self._spaces.other_than(slot) and slot.is_due_to_be_noted(now):
+        elif slot is not None and self._spaces.other_than(slot) and now - slot.used > _NOTED_SECONDS:
             with self._database.writing() as connection:
                 connection.execute(_PUT_META, (slot.key("used"), str(now)))
         return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
@@ -494,7 +487,7 @@ class Rows:
             return True
         ours = self._spaces.find(self._encoder)
         old = ours and self._spaces.other_than(ours)
-        if old is None or not old.is_unused(now) or self._needed(old.flag):
+        if old is None or now - old.used <= _UNUSED_SECONDS or self._needed(old.flag):
             return False
         with self._database.writing() as connection:
             connection.execute(_PUT_META, (old.key("encoder"), ""))

@@ -102,9 +102,9 @@ class Candidates:
         at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
         known = terms[at] == self.terms
         # A repeated term counts once.
-        held = np.zeros((len(self.counts), len(terms)), np.float32)
-        held[self._row_of_each_term()[known], at[known]] = 1 / whole
-        covered: Floats = held @ weights
+        shares = np.zeros((len(self.counts), len(terms)), np.float32)
+        shares[self._row_of_each_term()[known], at[known]] = 1 / whole
+        covered: Floats = shares @ weights
         return covered
 
     def cosines(self, vector: Floats) -> Floats:
@@ -114,10 +114,10 @@ class Candidates:
     def alike(self, scale: Scale) -> NDArray[np.bool_]:
         """Return which rows are near-duplicates, (rows, rows)."""
         known, at = np.unique(self.terms, return_inverse=True)
-        held = np.zeros((len(self.counts), len(known)), np.float32)
-        held[self._row_of_each_term(), at] = 1
-        both = held @ held.T
-        each = held.sum(axis=1)
+        has_term = np.zeros((len(self.counts), len(known)), np.float32)
+        has_term[self._row_of_each_term(), at] = 1
+        both = has_term @ has_term.T
+        each = has_term.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         near: NDArray[np.bool_] = overlap > _SAME_WORDS
         if np.count_nonzero(near) == np.count_nonzero(near.diagonal()):  # no two rows, as mostly

@@ -35,20 +35,20 @@ def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) ->
     scores: of every row, -inf for one that may not be found. best: the candidates' rows.
     """
     turns, is_episode = rows.turns.values, rows.episodes.values
-    wanted = np.unique(turns[best])
-    of_turns = np.flatnonzero(np.isin(turns, wanted[wanted > 0]) & np.isfinite(scores))
+    turns_of_best = np.unique(turns[best])
+    of_turns = np.flatnonzero(np.isin(turns, turns_of_best[turns_of_best > 0]) & np.isfinite(scores))
     memories, passages = of_turns[~is_episode[of_turns]], of_turns[is_episode[of_turns]]
     if not len(memories) or not len(passages):
         return best
     same = turns[memories][:, None] == turns[passages][None, :]
     words = np.where(same, scores[passages][None, :], -np.inf).max(axis=1)
-    said = np.isfinite(words)
-    memories = memories[said]
-    scores[memories] = np.float32(_JOINT_SHARE) * (scores[memories] + words[said])
+    has_words = np.isfinite(words)
+    memories = memories[has_words]
+    scores[memories] = np.float32(_JOINT_SHARE) * (scores[memories] + words[has_words])
     return np.union1d(best, memories)
 
 
-def representatives(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
+def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
     """Return, by row, the other row that represents it: a memory for its turn's passages, or a passage for the memory.
 
     found: the coverage of the message by each row, best row first. The passages represent a memory where they say more
@@ -57,14 +57,14 @@ def representatives(found: Mapping[int, float], rows: ScopeRows) -> dict[int, in
     """
     memories: dict[int, list[int]] = {}
     passages: dict[int, list[int]] = {}
-    for row in found:
+    for row in coverage:
         if turn := int(rows.turns.values[row]):
             (passages if rows.episodes.values[row] else memories).setdefault(turn, []).append(row)
     represented_by: dict[int, int] = {}
     for turn in memories.keys() & passages.keys():
-        kept = max(memories[turn], key=found.__getitem__)
-        words = max(passages[turn], key=found.__getitem__)
-        if found[words] >= found[kept] + _ANSWERS_MORE:
+        best_memory = max(memories[turn], key=coverage.__getitem__)
+        words = max(passages[turn], key=coverage.__getitem__)
+        if coverage[words] >= coverage[best_memory] + _ANSWERS_MORE:
             continue
         for memory in memories[turn]:
             if _says_more(rows, turn, memory):
@@ -78,11 +78,11 @@ def representatives(found: Mapping[int, float], rows: ScopeRows) -> dict[int, in
 def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
     """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
     user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
-    said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
-    said -= _ASKING.union(rows.speakers.values[user].tolist())
-    kept = set(rows.terms_of(np.array([memory]))[0].tolist())
-    shared = len(said & kept)
-    return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
+    terms_of_user = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    terms_of_user -= _ASKING.union(rows.speakers.values[user].tolist())
+    terms_of_memory = set(rows.terms_of(np.array([memory]))[0].tolist())
+    shared = len(terms_of_user & terms_of_memory)
+    return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_user)
 
 
 class CandidateRow(NamedTuple):
@@ -100,7 +100,7 @@ class CandidateRow(NamedTuple):
     parts: dict[str, float]
 
 
-def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
+def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
     Where a memory and the words of its turn are one hit (`representatives`), it has the better place and score of the
@@ -108,12 +108,12 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
     is wanted, and none represents the other.
     """
     if not (limit and episodes):
-        found = [one for one in found if bool(rows.episodes.values[one.row]) == (not limit)]
-    represented_by = representatives({one.row: one.coverage for one in found}, rows)
-    by_row = {one.row: one for one in found}
+        candidates = [one for one in candidates if bool(rows.episodes.values[one.row]) == (not limit)]
+    represented_by = representatives({one.row: one.coverage for one in candidates}, rows)
+    by_row = {one.row: one for one in candidates}
     hits: dict[int, CandidateRow] = {}
     turns: set[int] = set()
-    for one in found:
+    for one in candidates:
         row = represented_by.get(one.row, one.row)
         if row in hits:
             continue
@@ -130,20 +130,22 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
     return sorted([*memories, *others], key=lambda one: order[one.row])
 
 
-def _with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:
+def _with_a_preference(memories: list[CandidateRow], limit: int) -> list[CandidateRow]:
     """Return the first `limit`. A preference that applies to the task takes the last place if none is among them."""
-    chosen, rest = found[:limit], found[limit:]
+    chosen, rest = memories[:limit], memories[limit:]
     if chosen and not any(one.applies for one in chosen):
         chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
     return chosen
 
 
-def hits_of(index: Index, scope: str, sequences: NDArray[np.int64], found: Sequence[CandidateRow]) -> tuple[Hit, ...]:
+def hits_of(
+    index: Index, scope: str, sequences: NDArray[np.int64], candidates: Sequence[CandidateRow]
+) -> tuple[Hit, ...]:
     """Return the hits of chosen rows; `sequences`: of all rows. A row that was removed meanwhile is left out."""
-    wanted = [int(sequences[one.row]) for one in found]
-    stored = index.stored(scope, wanted)
+    wanted_sequences = [int(sequences[one.row]) for one in candidates]
+    stored = index.stored(scope, wanted_sequences)
     hits = []
-    for sequence, one in zip(wanted, found, strict=True):
+    for sequence, one in zip(wanted_sequences, candidates, strict=True):
         row = stored.get(sequence)
         if row is None:
             continue

@@ -36,8 +36,8 @@ def related(
     """
     query = prepare_query(message, (), now, zone)
     needles = _needles(message)
-    held = [(row, {needles[needle] for needle in needles if needle in row.text.casefold()}) for row in rows]
-    counts = Counter(term for _, terms in held for term in terms)
+    terms_of_rows = [(row, {needles[needle] for needle in needles if needle in row.text.casefold()}) for row in rows]
+    counts = Counter(term for _, terms in terms_of_rows for term in terms)
     idf = {
         term: math.log1p((len(rows) + _SUPPOSED_ROWS - counts[term] + 0.5) / (counts[term] + 0.5))
         for term in query.weights
@@ -45,29 +45,36 @@ def related(
     weights = {term: idf[term] * weight for term, weight in query.weights.items()}
     likely = nlargest(
         _CANDIDATES,
-        ((sum(weights[term] for term in terms), row.at, place) for place, (row, terms) in enumerate(held) if terms),
+        (
+            (sum(weights[term] for term in terms), row.at, place)
+            for place, (row, terms) in enumerate(terms_of_rows)
+            if terms
+        ),
     )
     applying = _applying(rows, query)
-    found: list[tuple[float, float, Line, bool]] = []
+    candidates: list[tuple[float, float, Line, bool]] = []
     own = set(list(query.weights)[: query.own])
     whole = sum(idf[term] for term in own)
     for place in dict.fromkeys([*(place for _, _, place in likely), *applying]):
         terms = idf.keys() & set(terms_of(tokens_of(rows[place].text)))  # a part of another word is none
         score = sum(weights[term] for term in terms)
         coverage = sum(idf[term] for term in terms & own) / whole if whole else 0.0
-        found.append((score, coverage, rows[place], place in applying))
-    return _scored(found, query, sum(weights.values()), limit=limit, min_score=min_score)
+        candidates.append((score, coverage, rows[place], place in applying))
+    return _scored(candidates, query, sum(weights.values()), limit=limit, min_score=min_score)
 
 
 def _scored(
-    found: Sequence[tuple[float, float, Line, bool]], query: Query, most: float, *, limit: int, min_score: float
+    candidates: Sequence[tuple[float, float, Line, bool]], query: Query, most: float, *, limit: int, min_score: float
 ) -> list[tuple[float, Line]]:
     """Return the rows of (lexical score, coverage, row, applies) with their calibrated scores, the best first."""
-    if not found:
+    if not candidates:
         return []
-    scale = max(most * _LEAST_SHARE, *(score for score, *_ in found)) or 1.0
+    scale = max(most * _LEAST_SHARE, *(score for score, *_ in candidates)) or 1.0
     ranked = sorted(
-        ((score / scale + _TOPIC_WEIGHT * applies, coverage, row, applies) for score, coverage, row, applies in found),
+        (
+            (score / scale + _TOPIC_WEIGHT * applies, coverage, row, applies)
+            for score, coverage, row, applies in candidates
+        ),
         key=lambda one: (-one[0], -one[2].at),
     )
     first = ranked[0][0]

@@ -1,7 +1,6 @@
 """One search of a scope: lexical scores first, then the ranking of lexical and semantic scores together."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import NamedTuple
@@ -36,7 +35,9 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
     words = sorted(term_set(clean_text(text, _LONGEST)))
     if vector is not None and not index.fits(vector):
         vector = None
-    rows = index.columns(scope, Wanted(weights=dict.fromkeys(words, 1.0), toward=_exactly(vector)))
+    rows = index.columns(
+        scope, Wanted(weights=dict.fromkeys(words, 1.0), toward=None if vector is None else lambda *_: vector)
+    )
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
     among = rows.items.values
@@ -53,7 +54,7 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
     hits = []
-    wanted = set(terms.tolist())
+    own_terms = set(terms.tolist())
     stored = index.stored(scope, [int(rows.sequences.values[row]) for row in best])
     for row in best:
         entry = stored.get(int(rows.sequences.values[row]))
@@ -61,16 +62,12 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
             continue
         cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
         own = term_set(clean_text(entry.entry.text, _LONGEST))
-        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
+        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(own_terms, own)))
     hits.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
     by_overlap = sorted(hits, key=lambda near: near.overlap, reverse=True)[:limit]
     by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
     return tuple(near for near in hits if id(near) in kept)
-
-
-def _exactly(vector: Floats | None) -> Callable[[Floats, int], Floats] | None:
-    return None if vector is None else lambda *_: vector
 
 
 def _highest(values: Floats, count: int) -> list[int]:
@@ -114,7 +111,7 @@ class LexicalScores:
     named: bool
 
 
-class Found(NamedTuple):
+class BestHits(NamedTuple):
     """The best rows of a search, and the best of those below its least score."""
 
     hits: tuple[Hit, ...] = ()
@@ -180,11 +177,11 @@ def lexical_scores(
     )
 
 
-def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> Found:
+def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> BestHits:
     """Return the best rows; by lexical scores alone where there is no vector."""
     limit, min_score, vector = request.limit + request.episodes, request.min_score, lexical.vector
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
-        return Found()
+        return BestHits()
     terms = Terms(len(lexical.scores), kept=request.explain)
     scores = _scores(index, lexical, vector, terms, asked=request.asked)
     best, applying = _best(lexical, scores, terms, limit)
@@ -208,14 +205,14 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
     if applying:
         related |= np.isin(looked_at, list(applying))
     # Without vectors, a row that shares no word is a guess, however much the message leans on earlier talk.
-    shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
+    is_shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
     order = np.argsort(-ranks, kind="stable")
     if worth is not None and min_score > 0:
         # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
-        shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
+        is_shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
         order = np.argsort(-worth, kind="stable")
-    found: list[CandidateRow] = []
+    good: list[CandidateRow] = []
     below: list[CandidateRow] = []
     for place in order.tolist():
         row, applies = int(looked_at[place]), int(looked_at[place]) in applying
@@ -226,10 +223,10 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
             score = calibration.score(evidence, float(worth[place]), memory=bool(memory), applies=applies)
         parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
         one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
-        (found if score >= min_score and shown[place] and not silent else below).append(one)
-    best_found = chosen(found, lexical.rows, request.limit, request.episodes)
+        (good if score >= min_score and is_shown[place] and not silent else below).append(one)
+    best_found = chosen(good, lexical.rows, request.limit, request.episodes)
     hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
-    return Found(hits=hits, weak=_weak(index, lexical, below, request))
+    return BestHits(hits=hits, weak=_weak(index, lexical, below, request))
 
 
 def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], request: SearchRequest) -> tuple[Hit, ...]:
@@ -237,8 +234,8 @@ def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], reque
     if not (request.weak and below):
         return ()
     limit, episodes = (request.weak if wanted else 0 for wanted in (request.limit, request.episodes))
-    found = chosen(below, lexical.rows, limit, episodes)
-    return hits_of(index, request.scope, lexical.rows.sequences.values, found)[: request.weak]
+    best = chosen(below, lexical.rows, limit, episodes)
+    return hits_of(index, request.scope, lexical.rows.sequences.values, best)[: request.weak]
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:
@@ -335,17 +332,11 @@ def _message(
         asks=query.asks,
         terms=query.own,
         dated=float(near.fits[:_FIRST_FEW].max()),
-        foreign=float(_foreign(lexical, best[:_FIRST_FEW]).mean()),
+        # Rows in another script than the message can't share its words.
+        foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
         assisted=lexical.rows.constants().assisted,
     )
-
-
-def _foreign(lexical: LexicalScores, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows are in another script than the message: they can't share its words."""
-    wide: NDArray[np.bool_] = (lexical.rows.traits.values[rows] & WIDE) != 0
-    foreign: NDArray[np.bool_] = wide != lexical.query.wide
-    return foreign
 
 
 def _evidence(message: calibration.Message, near: _Reranked) -> float:

@@ -64,9 +64,9 @@ def excerpt_of(text: str, query: str, max_tokens: int) -> str:
     shared = [len(wanted.intersection(tokens_of(each))) for each in sentences]
     best, best_shared = (0, 0), -1
     for first in range(len(sentences)):
-        end, left = first, max_tokens - 2
-        while end < len(sentences) and costs[end] <= left:
-            left -= costs[end]
+        end, remaining = first, max_tokens - 2
+        while end < len(sentences) and costs[end] <= remaining:
+            remaining -= costs[end]
             end += 1
         if sum(shared[first:end]) > best_shared and end > first:
             best, best_shared = (first, end), sum(shared[first:end])

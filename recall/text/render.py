@@ -79,21 +79,21 @@ def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) 
     is too long alone is cut.
     """
     head = f"{FENCE_START}\n[{title}] {intro}".rstrip()
-    left = max_tokens - count_tokens(f"{head}\n{FENCE_END}")
+    remaining = max_tokens - count_tokens(f"{head}\n{FENCE_END}")
     chosen: list[str] = []
     for line in lines:
         text = f"- {quoted(line)}"
         if text == "- ":
             continue
         cost = count_tokens(f"\n{text}")
-        if cost > left and not chosen:
-            text = cut_to(text, left)
+        if cost > remaining and not chosen:
+            text = cut_to(text, remaining)
             cost = count_tokens(f"\n{text}")
-        if not text or cost > left:
+        if not text or cost > remaining:
             # A shorter one may still fit; but not in the place of a better one that was left out for its length.
             break
         chosen.append(text)
-        left -= cost
+        remaining -= cost
     return "\n".join((head, *chosen, FENCE_END)) if chosen else ""
 
 

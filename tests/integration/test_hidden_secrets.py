@@ -21,7 +21,9 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.observations import clip
 from gateway_memory.hooks.state import register, settings_of
 from gateway_memory.hooks.transcript import feed
+from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.journal.session_state import seen_in
 from recall import Stored
 
 TOOLS = ("bash", "read_file", "apply_patch", "web", "")
@@ -104,7 +106,8 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
         with JournalInPlace.open(folder) as journal:
             register(journal, "conv-1", 1.0, lives=True)
             feed(journal, "conv-1", path, settings_of(folder, None), 2.0, until=inf, reached="end", last=None)
-            assert journal.seen_in("conv-1")
+            with journal.transaction() as database:
+                assert seen_in(database, OWNER_KEY, "conv-1")
 
 
 @pytest.mark.parametrize("told", TOLD[:7:2])

@@ -242,7 +242,6 @@ SMALL = {
     "gateway_memory/hooks/run.py": "answers an editor even where nothing else can be imported",
     "gateway_memory/runtime/clock.py": "hooks need it without a runtime",
     "gateway_memory/store/steps.py": "both engines and their commands need it alone",
-    "gateway_memory/sync/storage.py": "who needs the whole store needs not what opens it",
     "notifier/settings.py": "a table of keys",
     "recall/settings.py": "a table of keys",
 }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notifier import Event, MemoryChange
-from notifier.types import MAX_CHANGES, split
+from notifier.events import MAX_CHANGES, split
 from notifier.wire import (
     MAX_PAYLOAD_BYTES,
     SKEW_SECONDS,

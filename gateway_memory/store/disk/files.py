@@ -81,10 +81,10 @@ class MarkdownFiles(Documents):
 
         def work() -> Stamps:
             replacing.settle()  # include late writes of others to a file that was replaced
-            found, refused = scan_own(self._owned, scope.folder)
+            stamps, refused = scan_own(self._owned, scope.folder)
             for error in refused:
                 self._refuse(error)
-            return found
+            return stamps
 
         return await self._read(work)
 
@@ -129,11 +129,11 @@ class MarkdownFiles(Documents):
             return [path for path in folders if replacing.has_leftovers(path)]
 
         def work() -> None:
-            for path in left:
+            for path in leftovers:
                 replacing.sweep(path)
 
-        left = await self._write(find)
-        if left:
+        leftovers = await self._write(find)
+        if leftovers:
             async with self.writing(OWNER_SCOPE):
                 await self._write(work)
 

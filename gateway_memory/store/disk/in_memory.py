@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
-from gateway_memory.store.summaries import parsed
+from gateway_memory.store.summaries import newest_of
 from recall import Stamp
 
 
@@ -33,8 +33,8 @@ class DocumentsInMemory(Documents):
         }
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
-        found = self._contents.get((scope.folder, name))
-        return None if found is None else text_of(*found)
+        document = self._contents.get((scope.folder, name))
+        return None if document is None else text_of(*document)
 
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         for name in names:
@@ -60,8 +60,7 @@ class RecordsInMemory:
         return None if self._content is None else self._content[start:]
 
     def last(self) -> dict[str, Any] | None:
-        records, _ = parsed(self._content or b"")
-        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+        return newest_of(self._content or b"")
 
     def append(self, lines: bytes) -> None:
         self._content = (self._content or b"") + lines

@@ -111,7 +111,7 @@ def open_own(owned: Owned, file: str) -> BinaryIO:
 
 def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
     """Return the stamps of the documents in a scope's folder, and which files in it are none."""
-    found: Stamps = {}
+    stamps: Stamps = {}
     refused: list[NotOwnError] = []
     at = f"{folder}/" if folder else ""
     plain = not owned.passes_link(f"{at}memory/x")
@@ -128,7 +128,7 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
         except NotOwnError as error:
             refused.append(error)
             return
-        found[name] = (state.st_mtime_ns, state.st_size)
+        stamps[name] = (state.st_mtime_ns, state.st_size)
 
     with suppress(FileNotFoundError):
         add(MEMORY_FILE, os.lstat(owned.workspace / at / MEMORY_FILE))
@@ -136,7 +136,7 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
         for entry in entries:
             if entry.name.endswith(".md") and not entry.name.startswith("."):
                 add(f"memory/{entry.name}", entry.stat(follow_symlinks=False))
-    return found, refused
+    return stamps, refused
 
 
 def writable(owned: Owned, file: str) -> Path:
@@ -175,11 +175,8 @@ def _folder(file: str) -> str:
 
 def _states(folder: Path) -> list[os.stat_result]:
     names = [folder / name for name in _FILES] + list((folder / "memory").glob("*.md"))
-    return [state for path in names if (state := _lstat(path)) is not None]
-
-
-def _lstat(path: Path) -> os.stat_result | None:
-    try:
-        return path.lstat()
-    except OSError:
-        return None
+    states = []
+    for path in names:
+        with suppress(OSError):
+            states.append(path.lstat())
+    return states

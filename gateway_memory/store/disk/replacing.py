@@ -15,8 +15,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -208,11 +208,11 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | None]) -> None:
         sweep(path.parent)
     current = basis = read_whole(path)
     for attempt in range(_ATTEMPTS):
-        wanted = change(basis)
-        if wanted == current:
+        changed = change(basis)
+        if changed == current:
             return
         try:
-            old = _take_out(path, current or b"") if wanted is None else _put(path, wanted, current)
+            old = _take_out(path, current or b"") if changed is None else _put(path, changed, current)
         except (FileExistsError, FileNotFoundError):  # created or deleted since the read
             current = basis = read_whole(path)
             continue
@@ -228,7 +228,7 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | None]) -> None:
             old.carried_over = expected
             _settle_soon(old)
             return
-        current = wanted
+        current = changed
         basis = replaced if late is None else (basis or b"") + late
     raise OSError(errno.EBUSY, "the file is saved over and over", str(path))
 
@@ -295,22 +295,22 @@ def _take_over(kept: Path, name: "re.Match[str]") -> None:
 
 def _append_new(path: Path, lines: bytes, *, known: bytes) -> None:
     """Append those lines that are not known."""
-    there = {*known.split(b"\n"), b""}
-    fresh = b"".join(line + b"\n" for line in lines.split(b"\n") if line not in there)
+    known_lines = {*known.split(b"\n"), b""}
+    fresh = b"".join(line + b"\n" for line in lines.split(b"\n") if line not in known_lines)
     if fresh:
         append(path, fresh)
         log.info("files.late_lines", lines=fresh.count(b"\n"))
 
 
-def _put(path: Path, content: bytes, found: bytes | None) -> _Replaced | None:
+def _put(path: Path, content: bytes, before: bytes | None) -> _Replaced | None:
     """Put a new file in the place of the one that was found, and return the old one; None if there was none.
 
     Raises:
         FileNotFoundError, FileExistsError: the file was deleted or created meanwhile.
     """
-    new = _written(path, content, found)
+    new = _written(path, content, before)
     try:
-        if found is None:
+        if before is None:
             rename(new, path, exchange=False)
             persist(path.parent)
             return None
@@ -322,9 +322,21 @@ def _put(path: Path, content: bytes, found: bytes | None) -> _Replaced | None:
     return _keep(path, new)
 
 
-def _written(path: Path, content: bytes, found: bytes | None) -> Path:
+def _written(path: Path, content: bytes, before: bytes | None) -> Path:
     """Write a new file next to the one that it replaces, and return its name, which describes the old content."""
-    mode = path.stat().st_mode & 0o7777 if found is not None else 0o600
+    mode = path.stat().st_mode & 0o7777 if before is not None else 0o600
+    with drafted(path, content, mode) as (draft, number):
+        name = _hidden(path, number, before or b"")
+        draft.rename(name)
+    return name
+
+
+@contextmanager
+def drafted(path: Path, content: bytes, mode: int) -> Iterator[tuple[Path, int]]:
+    """Write a draft beside a file, and yield its path and inode number; it is removed if the block raises.
+
+    Other processes sweep the draft if this one dies.
+    """
     draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
@@ -337,12 +349,10 @@ def _written(path: Path, content: bytes, found: bytes | None) -> Path:
             number = os.fstat(descriptor).st_ino
         finally:
             os.close(descriptor)
-        name = _hidden(path, number, found or b"")
-        draft.rename(name)
+        yield draft, number
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    return name
 
 
 def _hidden(path: Path, number: int, content: bytes) -> Path:
@@ -351,8 +361,8 @@ def _hidden(path: Path, number: int, content: bytes) -> Path:
     return path.parent / f".{base}.{os.getpid():x}-{number:x}-{len(content):x}-{_digest(content)}.kept"
 
 
-def _take_out(path: Path, found: bytes) -> _Replaced | None:
-    kept = _hidden(path, 0, found)
+def _take_out(path: Path, before: bytes) -> _Replaced | None:
+    kept = _hidden(path, 0, before)
     path.rename(kept)
     persist(path.parent)
     return _keep(path, kept)
@@ -387,16 +397,16 @@ def _settle(old: _Replaced, *, sure: float, unknown: float = _KEPT_SECONDS) -> b
     sure, unknown: the seconds after which to trust that result, and after which to assume it if it is unknown.
     """
     unwritten = is_unwritten(old.descriptor)
-    done = unwritten is not False and time.monotonic() - old.at >= (sure if unwritten else unknown)
+    is_final = unwritten is not False and time.monotonic() - old.at >= (sure if unwritten else unknown)
     content = content_of(old.descriptor)
-    whole = content if unwritten or done else content[: content.rfind(b"\n") + 1]  # the last line may be incomplete
+    whole = content if unwritten or is_final else content[: content.rfind(b"\n") + 1]  # the last line may be incomplete
     if not content.startswith(old.carried_over):
         _append_new(old.path, whole, known=old.carried_over + b"\n" + (read(old.path) or b""))
     elif late := whole[len(old.carried_over) :]:
         append(old.path, late if late.endswith(b"\n") else late + b"\n")
         log.info("files.late_lines", lines=late.count(b"\n"))
         old.carried_over += late
-    if done:
+    if is_final:
         _replaced.remove(old)
         os.close(old.descriptor)
         old.kept.unlink(missing_ok=True)

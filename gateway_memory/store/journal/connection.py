@@ -17,8 +17,8 @@ import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.store.journal.sql import Scopes
-from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
+from gateway_memory.store.journal.sql import Scopes, transaction
+from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
 
 log = get_logger(__name__)
 
@@ -249,7 +249,7 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
             await connection.close()
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
             raise StoreError(f"{path}: {error}") from error
-        raise (_set_aside(path, error) if is_alone() else _left(path, error)) from error
+        raise (_set_aside(path, error) if is_alone() else _in_use(path, error)) from error
     except BaseException:
         if connection:
             await connection.close()
@@ -277,7 +277,7 @@ def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
     return set(database.execute(query).fetchall())
 
 
-def _left(path: Path, error: Exception) -> JournalDamagedError:
+def _in_use(path: Path, error: Exception) -> JournalDamagedError:
     log.error("journal.damaged", error=type(error).__name__, left=True)
     return JournalDamagedError(
         f"{path} is damaged ({error}). Another process has this workspace open, so the file was left as it is. "

@@ -4,10 +4,10 @@ import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
 from gateway_memory.store.record import EXCHANGE, TALK
 from gateway_memory.store.withheld import Withheld
@@ -21,7 +21,6 @@ Unread = Literal["", "rules", "model", "no"]
 """
 _COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
 _UNREAD: Final = "unread IN ('rules', 'model')"
-_SELECT: Final = f"SELECT {_COLUMNS}, unread FROM episodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +35,9 @@ class Episode:
     reply: str
     at: float
     unread: Unread = ""
+
+
+_SELECT: Final = f"SELECT {columns_of(Episode)} FROM episodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +63,9 @@ class Quotable:
         episode = self.episodes.get(turn)
         if episode is None or turn in self.gone:
             return None
-        said = (episode.user, episode.reply)
-        words = self.hidden.words_of(*said, since=episode.at)
-        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in said)
+        sides = (episode.user, episode.reply)
+        words = self.hidden.words_of(*sides, since=episode.at)
+        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in sides)
         if turn in self.sources and (user, reply) == (episode.user.strip(), episode.reply.strip()):
             return None  # it says in other words what was forgotten
         if not past:
@@ -107,7 +109,7 @@ def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotabl
     """See `Episodes.quotable`."""
     among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
     values = (scope, json.dumps(turns))
-    episodes = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
+    episodes = made(Episode, database.execute(f"{_SELECT} WHERE {among}", values).fetchall())
     query = (
         f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
         "AND state IN ('forgotten', 'undone', 'deleted')"
@@ -124,42 +126,33 @@ def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotabl
 
 def latest_of(database: Database, scope: str, besides: str, limit: int) -> list[Episode]:
     """See `Episodes.latest`."""
-    query = (
-        "SELECT session_id FROM episodes WHERE scope = ? AND session_id <> ? AND unread = '' "
-        "ORDER BY at DESC, turn DESC LIMIT 1"
-    )
-    last = database.execute(query, (scope, besides)).fetchone()
+    last = database.execute(SQL["episodes.latest_session"], (scope, besides)).fetchone()
     if last is None:
         return []
     query = f"{_SELECT} WHERE scope = ? AND session_id = ? ORDER BY at, turn LIMIT ?"
-    return [_episode(row) for row in database.execute(query, (scope, str(last[0]), limit)).fetchall()]
+    return made(Episode, database.execute(query, (scope, str(last[0]), limit)).fetchall())
 
 
-class Episodes:
+class Episodes(Table):
     """What was said in processed turns. `Turns.finish` stores episodes.
 
     Every call may raise StoreError, and has then changed nothing.
     """
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
         """Return the pages of a scope, or which of some there are, each with a token that changes with its episodes."""
         query, values = "SELECT page, token FROM episode_pages WHERE scope = ?", [scope]
         if among is not None:
             query, values = f"{query} AND page IN {AMONG_NUMBERS}", [scope, json.dumps(among)]
-        return {int(page): str(token) for page, token in await self._connection.rows(query, values, scopes=scope)}
+        return dict(await self._rows(scope, query, *values))
 
     async def unindexed_scopes(self) -> list[str]:
         """Return the scopes with pages that changed since they were indexed."""
-        query = "SELECT DISTINCT scope FROM episode_pages WHERE behind"
-        return [str(row[0]) for row in await self._connection.rows(query, scopes=EVERY)]
+        return await self._column(EVERY, "SELECT DISTINCT scope FROM episode_pages WHERE behind")
 
     async def unindexed(self, scope: str) -> list[int]:
         """Return the pages of a scope that changed since they were indexed."""
-        query = "SELECT page FROM episode_pages WHERE scope = ? AND behind"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope,), scopes=scope)]
+        return await self._column(scope, "SELECT page FROM episode_pages WHERE scope = ? AND behind", scope)
 
     async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
         """Record that pages are indexed as of their tokens; return those that have another token by now."""
@@ -182,18 +175,16 @@ class Episodes:
             tokens = database.execute(query, (scope, json.dumps(pages)))
             query = f"{_SELECT} WHERE scope = ? AND turn >= ? AND turn < ? ORDER BY turn"
             ranges = {page: (page * PAGE_TURNS, (page + 1) * PAGE_TURNS) for page in pages}
-            # All are asked for before the first is read: a server then answers at once.
+            # All are sent before the first result is read, so that a server answers them together.
             rows = {page: database.execute(query, (scope, *turns)) for page, turns in ranges.items()}
-            known = {int(page): str(token) for page, token in tokens.fetchall()}
-            return {
-                page: (known.get(page, ""), [_episode(row) for row in found.fetchall()]) for page, found in rows.items()
-            }
+            known = dict(tokens.fetchall())
+            return {page: (known.get(page, ""), made(Episode, result.fetchall())) for page, result in rows.items()}
 
-        return await self._connection.read(work, scopes=scope)
+        return await self._read(scope, work)
 
     async def quotable(self, scope: str, turns: Sequence[int]) -> Quotable:
         """Return the episodes of these turns."""
-        return await self._connection.read(lambda database: quotable_of(database, scope, turns), scopes=scope)
+        return await self._read(scope, quotable_of, scope, turns)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""
@@ -202,44 +193,36 @@ class Episodes:
             "(SELECT session_id FROM episodes WHERE scope = ? AND turn = ?) AND turn"
         )
         values = (scope, scope, turn, turn, number)
-        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", values, scopes=scope)
-        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", values, scopes=scope)
-        return [*(int(row[0]) for row in reversed(before)), turn, *(int(row[0]) for row in after)]
+        before = await self._column(scope, f"{where} < ? ORDER BY turn DESC LIMIT ?", *values)
+        after = await self._column(scope, f"{where} > ? ORDER BY turn LIMIT ?", *values)
+        return [*reversed(before), turn, *after]
 
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), scopes=scope)]
+        return await self._column(scope, query, scope, since, until, limit)
 
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
         """Return the first exchanges of the session that took place last here. besides: the id of one to pass over."""
-        return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), scopes=scope)
+        return await self._read(scope, latest_of, scope, besides, limit)
 
     async def of_session(self, scope: str, session_id: str) -> list[int]:
         """Return the turns of a session, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND session_id = ? ORDER BY at, turn"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope, session_id), scopes=scope)]
+        return await self._column(scope, query, scope, session_id)
 
     async def session_of(self, scope: str, name: str) -> str:
         """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
-        query = (
-            "SELECT session_id FROM episodes WHERE scope = ? AND (session_id = ? OR session_key = ?) "
-            "ORDER BY at DESC, turn DESC LIMIT 1"
-        )
-        rows = await self._connection.rows(query, (scope, name, name), scopes=scope)
-        return str(rows[0][0]) if rows else ""
+        return next(iter(await self._column(scope, SQL["episodes.session_of"], scope, name, name)), "")
 
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
-        rows = await self._connection.rows(
-            "SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), scopes=scope
-        )
-        return [float(row[0]) for row in rows]
+        return await self._column(scope, "SELECT at FROM episodes WHERE scope = ? ORDER BY at", scope)
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         """Return the first episodes of a scope behind a turn, by turn."""
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
-        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit), scopes=scope)]
+        return made(Episode, await self._rows(scope, query, scope, after, limit))
 
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
         """Store episodes under new turn numbers, and return the numbers of those that are new.
@@ -253,29 +236,25 @@ class Episodes:
             _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
             return [turn for _, turn in added]
 
-        return await self._connection.transact(work, scopes=_scopes(episodes))
+        return await self._write(_scopes(episodes), work)
 
     async def known(self, episodes: Sequence[Episode]) -> int:
         """Return how many of these episodes are known, as `add` finds it."""
-        return await self._connection.read(
-            lambda database: sum(_is_known(database, each) for each in episodes), scopes=_scopes(episodes)
-        )
+        return await self._read(_scopes(episodes), lambda database: sum(_is_known(database, each) for each in episodes))
 
     async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
         """Return the first unread episodes of a scope behind a time and a turn, by time."""
         query = f"{_SELECT} WHERE scope = ? AND {_UNREAD} AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
-        return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), scopes=scope)]
+        return made(Episode, await self._rows(scope, query, scope, *after, limit))
 
     async def count_unread(self, since: float) -> Mapping[str, int]:
         """Return how many episodes since a time (epoch seconds) are unread, by scope."""
         query = f"SELECT scope, count(*) FROM episodes WHERE {_UNREAD} AND at >= ? GROUP BY scope ORDER BY scope"
-        return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), scopes=EVERY)}
+        return dict(await self._rows(EVERY, query, since))
 
     async def count(self, scope: str) -> int:
         """Return how many episodes a scope has."""
-        ((number,),) = await self._connection.rows(
-            "SELECT count(*) FROM episodes WHERE scope = ?", (scope,), scopes=scope
-        )
+        (number,) = await self._column(scope, "SELECT count(*) FROM episodes WHERE scope = ?", scope)
         return int(number)
 
     async def delete_before(self, at: float) -> int:
@@ -287,11 +266,11 @@ class Episodes:
         def work(database: Database) -> int:
             forget_for_good(database, at)
             query = "DELETE FROM episodes WHERE at < ? RETURNING scope, turn"
-            gone = database.execute(query, (at,)).fetchall()
-            _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
-            return len(gone)
+            deleted = database.execute(query, (at,)).fetchall()
+            _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in deleted))
+            return len(deleted)
 
-        number = await self._connection.transact(work, scopes=EVERY)
+        number = await self._write(EVERY, work)
         await self._connection.shed()
         return number
 
@@ -300,29 +279,11 @@ def _scopes(episodes: Sequence[Episode]) -> list[str]:
     return sorted({each.scope for each in episodes})
 
 
-def _episode(row: Sequence[object]) -> Episode:
-    turn, scope, session_key, session_id, user, reply, at, unread = row
-    return Episode(
-        turn=int(str(turn)),
-        scope=str(scope),
-        session_key=str(session_key),
-        session_id=str(session_id),
-        user=str(user),
-        reply=str(reply),
-        at=float(str(at)),
-        unread=cast("Unread", unread),
-    )
-
-
 def _added(database: Database, each: Episode) -> int | None:
     """Store an episode under a number that no turn has, and return it; None if it is known."""
     if _is_known(database, each):
         return None
-    query = (
-        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot) '
-        "VALUES (?, ?, '', '', '', 0, 0, -1) RETURNING id"
-    )
-    turn = int(database.execute(query, (each.scope, each.session_key)).fetchone()[0])
+    turn = int(database.execute(SQL["episodes.new_turn"], (each.scope, each.session_key)).fetchone()[0])
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
     values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, each.unread)
     database.execute(f"INSERT INTO episodes ({_COLUMNS}, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
@@ -330,16 +291,8 @@ def _added(database: Database, each: Episode) -> int | None:
 
 
 def _is_known(database: Database, each: Episode) -> bool:
-    query = (
-        "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
-        "((\"user\" = ? AND \"user\" <> '') OR (reply = ? AND reply <> ''))"
-    )
     values = (each.scope, each.at, each.session_key, each.user, each.reply)
-    if database.execute(query, values).fetchone() is not None:
+    if database.execute(SQL["episodes.known"], values).fetchone() is not None:
         return True
-    query = (
-        "SELECT 1 FROM memories WHERE scope = ? AND state = 'forgotten' AND ((category = ? AND session_key = ? "
-        "AND at = ?) OR (category = ? AND text = ? AND changed_at >= ?)) LIMIT 1"
-    )
     forgotten = (each.scope, EXCHANGE, each.session_key, each.at, TALK, each.session_id, each.at)
-    return database.execute(query, forgotten).fetchone() is not None
+    return database.execute(SQL["episodes.forgotten"], forgotten).fetchone() is not None

@@ -12,8 +12,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG, Lease, SqlConnection
-from gateway_memory.store.journal.tidying import quarantine
+from gateway_memory.store.journal.sql import AMONG, SQL, Lease, SqlConnection, Table, quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 _MOST_UNDELIVERED: Final = 1000
@@ -22,7 +21,7 @@ _MOVED_SECONDS: Final = 5.0
 _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
-class EventLog:
+class EventLog(Table):
     """Events by origin and number. An origin is a process, and its numbers have no gaps. Calls may raise StoreError.
 
     reader: a second connection from which the sender reads, so that commits do not delay it.
@@ -42,7 +41,7 @@ class EventLog:
         history: int,
         published: Callable[[], None] = lambda: None,
     ) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._reader = reader
         self._lease = slot
         self._slot = slot.number
@@ -66,15 +65,10 @@ class EventLog:
                 "INSERT INTO sources VALUES (?, 0, 0) ON CONFLICT DO NOTHING", (f"{journal}.{self._slot}",)
             )
             if not database.execute("SELECT 1 FROM heard WHERE slot = ?", (self._slot,)).fetchone():
-                database.execute(
-                    "INSERT INTO heard SELECT ?, origin, max(number) FROM ("
-                    "SELECT origin, number FROM heard UNION ALL SELECT origin, head FROM sources) AS known "
-                    "GROUP BY origin",
-                    (self._slot,),
-                )
+                database.execute(SQL["event_log.begin_slot"], (self._slot,))
             return journal
 
-        self.journal = await self._connection.transact(work)
+        self.journal = await self._write((), work)
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
         """Return a context in which this process may send an origin's events; None if another process does."""
@@ -82,7 +76,7 @@ class EventLog:
             return nullcontext()
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
-    async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+    async def _sender_rows(self, query: str, *values: object) -> list[Any]:
         return await self._reader.rows(query, values, scopes=EVERY)
 
     # Events of this process
@@ -91,11 +85,7 @@ class EventLog:
         """Number and store events, in the caller's transaction. Events of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
-            ((head, sent),) = database.execute(
-                "UPDATE sources SET head = head + 1, sent = CASE WHEN ? THEN sent ELSE head + 1 END "
-                "WHERE origin = ? RETURNING head, sent",
-                (self._sends, self.instance),
-            ).fetchall()
+            ((head, sent),) = database.execute(SQL["event_log.next_number"], (self._sends, self.instance)).fetchall()
             body = encode(event)
             database.execute(
                 "INSERT INTO events (origin, number, scope, kept_at, body, plan) VALUES (?, ?, ?, ?, ?, ?)",
@@ -118,11 +108,8 @@ class EventLog:
 
     async def planned(self, plan: int) -> list[Event]:
         """Return the events of a plan that is not completed, in order."""
-        return await self._events(
-            await self._connection.rows(
-                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), scopes=EVERY
-            )
-        )
+        query = "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number"
+        return await self._events(await self._rows(EVERY, query, plan))
 
     async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Return the events of rows (origin, number, body).
@@ -146,7 +133,7 @@ class EventLog:
                     quarantine(database, "events", scope, body)
 
         if bad:
-            await self._connection.transact(work, scopes=EVERY)
+            await self._write(EVERY, work)
         return events
 
     async def add_edits(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
@@ -161,7 +148,7 @@ class EventLog:
             new = tuple(change for change in changes if _is_new_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
-        events = await self._connection.transact(work, scopes=EVERY)  # it tidies those of all scopes
+        events = await self._write(EVERY, work)  # it tidies those of all scopes
         if events:
             self.published()
         return events
@@ -169,52 +156,42 @@ class EventLog:
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
         """Return those of these memories that, by the journal, are in no document."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), scopes=scope)}
+        return set(await self._column(scope, query, scope, json.dumps(list(ids))))
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
-        events = await self._events(await self._connection.rows(query, (scope, at), scopes=scope))
+        events = await self._events(await self._rows(scope, query, scope, at))
         return any(change.by_hand for event in events for change in event.changes)
 
     # For the notifier
 
     async def sent(self) -> dict[str, int]:
         """Return the last number that was sent, by origin of this journal."""
-        return dict(await self._rows("SELECT origin, sent FROM sources"))
+        return dict(await self._sender_rows("SELECT origin, sent FROM sources"))
 
     async def completed(self) -> dict[str, int]:
         """Return the number before the first event whose plan is not completed, else the last one, by origin."""
-        query = (
-            "SELECT s.origin, coalesce(min(e.number) - 1, s.head) FROM sources s "
-            "LEFT JOIN events e ON e.origin = s.origin AND e.plan IS NOT NULL GROUP BY s.origin, s.head"
-        )
-        return dict(await self._rows(query))
+        return dict(await self._sender_rows(SQL["event_log.completed"]))
 
     async def mark_sent(self, origin: str, upto: int) -> None:
         """Record that an origin's events up to a number have been sent."""
-        query = "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?"
-        await self._connection.transact(lambda database: database.execute(query, (upto, origin)).rowcount)
+        await self._change((), "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?", upto, origin)
 
     async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
         """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
-        rows = await self._rows(
-            "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?",
-            (origin, after, limit),
-        )
+        query = "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?"
+        rows = await self._sender_rows(query, origin, after, limit)
         return await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest stored number of an origin; the last number plus one if none is stored."""
-        ((lowest, head),) = await self._rows(
-            "SELECT (SELECT min(number) FROM events WHERE origin = ?), (SELECT head FROM sources WHERE origin = ?)",
-            (origin, origin),
-        )
-        return int(lowest if lowest is not None else (head or 0) + 1)
+        ((lowest,),) = await self._sender_rows(SQL["event_log.oldest"], origin, origin)
+        return int(lowest)
 
     async def received_upto(self) -> dict[str, int]:
         """Return the last number that this process has received, by origin."""
-        return dict(await self._connection.rows("SELECT origin, number FROM heard WHERE slot = ?", (self._slot,)))
+        return dict(await self._rows((), "SELECT origin, number FROM heard WHERE slot = ?", self._slot))
 
     async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
         """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
@@ -222,37 +199,28 @@ class EventLog:
 
         def work(database: Database) -> None:
             database.executemany(  # another process of this workspace may have stored them already
-                "INSERT INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
+                SQL["event_log.add_received"],
                 rows,
             )
             for origin, number in received_upto.items():
-                query = (
-                    "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT (slot, origin) "
-                    "DO UPDATE SET number = max(heard.number, excluded.number)"
-                )
-                database.execute(query, (self._slot, origin, number))
+                database.execute(SQL["event_log.mark_received"], (self._slot, origin, number))
                 if not origin.startswith(self.journal):
                     database.execute(
                         "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
                     )
 
-        await self._connection.transact(work, scopes=EVERY)
+        await self._write(EVERY, work)
 
     # Delivery to sessions
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Record that a session was shown all events up to these numbers, by origin."""
-        query = (
-            "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT (session_id, origin) "
-            "DO UPDATE SET number = max(told.number, excluded.number)"
-        )
-        rows = [(session_id, origin, number) for origin, number in upto.items()]
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
+        query = SQL["event_log.mark_delivered"]
+        await self._change_many((), query, [(session_id, origin, number) for origin, number in upto.items()])
 
     async def delivered(self, session_id: str) -> dict[str, int]:
         """Return up to which number a session was shown all events, by origin."""
-        return dict(await self._connection.rows("SELECT origin, number FROM told WHERE session_id = ?", (session_id,)))
+        return dict(await self._rows((), "SELECT origin, number FROM told WHERE session_id = ?", session_id))
 
     async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of a scope that were not delivered to its open session, oldest first.
@@ -261,16 +229,7 @@ class EventLog:
 
         since: epoch seconds; older events have expired.
         """
-        rows = await self._connection.rows(
-            "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "
-            "LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin "
-            # An origin that is newer than the session has nothing from before it, whatever the clock of its host says.
-            "WHERE s.session_id = ? AND e.kept_at >= ? AND (e.number > t.number OR t.number IS NULL AND "
-            "(e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id))) "
-            "ORDER BY e.id DESC LIMIT ?",
-            (session_id, since, _MOST_UNDELIVERED),
-            scopes=scope,
-        )
+        rows = await self._rows(scope, SQL["event_log.undelivered"], session_id, since, _MOST_UNDELIVERED)
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
@@ -280,40 +239,30 @@ class EventLog:
             query = "SELECT count(*), min(kept_at) FROM events WHERE origin = ? AND number > ?"
             behind = database.execute("SELECT origin, sent FROM sources WHERE sent < head").fetchall()
             counts = [database.execute(query, row) for row in behind]
-            return [found.fetchone() for found in counts]
+            return [count.fetchone() for count in counts]
 
-        found = await self._connection.read(work, scopes=EVERY)
-        return sum(number for number, _ in found), min((at for _, at in found if at is not None), default=0.0)
+        unsent = await self._read(EVERY, work)
+        return sum(number for number, _ in unsent), min((at for _, at in unsent if at is not None), default=0.0)
 
     async def tidy(self, *, before: float) -> None:
         """Delete events from before a time (epoch seconds), and the delivery state of ended sessions."""
 
         def work(database: Database) -> None:
             database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
-            database.execute(
-                "UPDATE sources SET sent = max(sent, "
-                "coalesce((SELECT min(number) - 1 FROM events WHERE events.origin = sources.origin), head))"
-            )
-            database.execute(
-                "DELETE FROM told WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.session_id = told.session_id "
-                "AND ended_at IS NULL)"
-            )
+            database.execute(SQL["event_log.skip_deleted"])
+            database.execute(SQL["event_log.forget_delivered"])
 
         await self._connection.unhurried.transact(work, scopes=EVERY)
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
     """Record a change if it is a manual edit that no process has recorded; return whether it was."""
-    found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
-    state, removed = found[0] if found else "", change.action == "removed"
+    row = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
+    state, removed = row[0] if row else "", change.action == "removed"
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
-    query = (
-        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest "
-        "WHERE noticed.digest <> excluded.digest"
-    )
-    if not database.execute(query, (scope, change.id, digest)).rowcount:
+    if not database.execute(SQL["event_log.note_edit"], (scope, change.id, digest)).rowcount:
         return False
     if state:
         becomes = "deleted" if removed else "active"

@@ -3,26 +3,20 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final
 
 from gateway_memory.observability.metrics import Failure
-from gateway_memory.runtime.ground import EVERY
-from gateway_memory.store.journal.sql import UNDECODABLE
+from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
 from notifier import NotifierStatus
-
-if TYPE_CHECKING:
-    from gateway_memory.runtime.ground import Database
-    from gateway_memory.store.journal.sql import Lease, SqlConnection
 
 _KINDS_KEPT: Final = 50
 _LONGEST: Final = 120
 """Characters of a place or of an error's class."""
-_ADD: Final = (
-    "INSERT INTO failures (place, error, at, count) VALUES (?, ?, ?, ?) ON CONFLICT (place, error) DO UPDATE SET "
-    "count = failures.count + excluded.count, at = excluded.at"
-)
-_LET_GO: Final = (
+_ADD: Final = SQL["health.add_failures"]
+_PUT: Final = "UPDATE leases SET state = ? WHERE slot = ?"
+_DELETE_OLD: Final = (
     "DELETE FROM failures WHERE at < ? OR at < "
     f"(SELECT min(at) FROM (SELECT at FROM failures ORDER BY at DESC LIMIT {_KINDS_KEPT}) AS newest)"
 )
@@ -54,8 +48,8 @@ class ProcessState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as values for JSON."""
-        mqtt = self.mqtt and {**_values(self.mqtt), "dropped": dict(self.mqtt.dropped)}
-        return {**_values(self), "mqtt": mqtt}
+        mqtt = self.mqtt and replace(self.mqtt, dropped=dict(self.mqtt.dropped))  # `asdict` can't copy a Counter
+        return asdict(replace(self, mqtt=mqtt))
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "ProcessState":
@@ -69,22 +63,18 @@ class ProcessState:
         return cls(**known, mqtt=None if mqtt is None else NotifierStatus(**_known(NotifierStatus, mqtt)))
 
 
-def _values(state: ProcessState | NotifierStatus) -> dict[str, Any]:
-    return {each.name: getattr(state, each.name) for each in fields(state)}
-
-
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {each.name: raw[each.name] for each in fields(kind) if each.name in raw}
 
 
-class Health:
+class Health(Table):
     """Which processes have the workspace open, how they are, and what failed lately.
 
     Every call may raise StoreError, and has then changed nothing.
     """
 
-    def __init__(self, connection: "SqlConnection", slot: "Lease") -> None:
-        self._connection = connection
+    def __init__(self, connection: SqlConnection, slot: Lease) -> None:
+        super().__init__(connection)
         self._slot = slot
 
     @property
@@ -99,40 +89,31 @@ class Health:
         """
         rows = [(each.place[:_LONGEST], each.error[:_LONGEST], each.at, each.count) for each in failures]
 
-        def work(database: "Database") -> None:
+        def work(database: Database) -> None:
             if state is not None:
-                self._put(database, json.dumps(state.to_json()))
+                database.execute(_PUT, (json.dumps(state.to_json()), self._slot.number))
             if rows:
                 database.executemany(_ADD, rows)
-                database.execute(_LET_GO, (since,))
+                database.execute(_DELETE_OLD, (since,))
 
-        await self._connection.transact(work, scopes=EVERY)
+        await self._write(EVERY, work)
 
     async def leave(self) -> None:
         """Record that this process closes the workspace."""
-        await self._connection.transact(lambda database: self._put(database, ""), scopes=EVERY)
+        await self._change(EVERY, _PUT, "", self._slot.number)
 
     async def processes(self) -> dict[int, ProcessState]:
         """Return how the living processes were when they noted it last, by their slots."""
-        rows = await self._connection.rows(
-            "SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot", scopes=EVERY
-        )
-        living = await self._slot.living([int(slot) for slot, _ in rows])
+        rows = await self._rows(EVERY, "SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot")
+        living = await self._slot.living([slot for slot, _ in rows])
         states: dict[int, ProcessState] = {}
         for slot, body in rows:
-            if int(slot) in living:
+            if slot in living:
                 with suppress(*UNDECODABLE):  # the process writes it again
-                    states[int(slot)] = ProcessState.from_json(json.loads(body))
+                    states[slot] = ProcessState.from_json(json.loads(body))
         return states
 
     async def failures(self, *, since: float) -> list[Failure]:
         """Return what failed since a time (epoch seconds) in any process, dead ones too, newest first."""
         query = "SELECT place, error, at, count FROM failures WHERE at >= ? ORDER BY at DESC, place"
-        rows = await self._connection.rows(query, (since,), scopes=EVERY)
-        return [
-            Failure(place=str(place), error=str(error), at=float(at), count=int(count))
-            for place, error, at, count in rows
-        ]
-
-    def _put(self, database: "Database", state: str) -> None:
-        database.execute("UPDATE leases SET state = ? WHERE slot = ?", (state, self._slot.number))
+        return made(Failure, await self._rows(EVERY, query, since))

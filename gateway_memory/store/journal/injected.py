@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from gateway_memory.errors import store_failed
+from gateway_memory.errors import store_errors
 
 _BUSY_SECONDS: Final = 0.25
 """How long a writer is waited for: on a busy machine a short transaction takes some time."""
@@ -38,8 +38,8 @@ class Injected:
         configured: whether it is on where the user has not switched it.
         """
         query = "SELECT key, switches FROM sessions WHERE session_id = ?"
-        found, switches = self._database.execute(query, (self._session_id,)).fetchone() or (key, "")
-        return bool(found == key and json.loads(switches or "{}").get("autoRecall", configured))
+        known_key, switches = self._database.execute(query, (self._session_id,)).fetchone() or (key, "")
+        return bool(known_key == key and json.loads(switches or "{}").get("autoRecall", configured))
 
     def fresh(self, items: Sequence[tuple[str, str]]) -> list[bool]:
         """Return for each memory (id, text) whether it is new to the session."""
@@ -62,13 +62,11 @@ def open_injected(workspace: Path, session_id: str) -> Iterator[Injected]:
         StoreError: there is none, or it is locked or damaged.
     """
     path = (workspace / "journal.sqlite").absolute()
-    try:
+    with store_errors(path, sqlite3.Error):
         place = f"{path.as_uri()}?mode=rw"
         with closing(sqlite3.connect(place, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = NORMAL")  # a power cut may only repeat a memory
             yield Injected(database, session_id)
-    except sqlite3.Error as error:
-        raise store_failed(path, error) from error
 
 
 def _digest(text: str) -> int:

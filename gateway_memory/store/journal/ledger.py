@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, SqlConnection, upsert
-from gateway_memory.store.journal.tidying import decoded
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
@@ -34,8 +33,7 @@ def save_memories(database: Database, plan: Plan) -> None:
     rows = [_row(plan, memory, "active", "") for memory in plan.added]
     rows += [_row(plan, item.memory, item.state, item.replaced_by) for item in plan.retired]
     rows += [_row(plan, item.memory, "active", "") for item in plan.moved]
-    columns = f"scope, state, replaced_by, changed_at, entities, {_COLUMNS}"
-    database.executemany(upsert("memories", columns, "scope, id"), rows)
+    database.executemany(upsert("memories", f"scope, {', '.join(MEMORY_COLUMNS)}", "scope, id"), rows)
 
 
 def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
@@ -64,7 +62,7 @@ def _names(body: str) -> tuple[str, ...]:
 # Functions over a connection in a transaction. Each count processes only what was added since the last one, so that
 # replies and turns do no extra work.
 
-_SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
+_REPEATED: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
 """The reasons in a receipt which mean that the memory existed before."""
 _OUTCOME: Final = 4
 """The number of values of a receipt's outcome: turn, action, reason, memory."""
@@ -82,23 +80,24 @@ class Uses:
 def useful(
     database: Database, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
 ) -> list[tuple[str, Uses]]:
-    """Return the memories that may qualify for MEMORY.md, the most used first. day_of: epoch seconds → YYYY-MM-DD."""
+    """See `Ledger.useful`. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
-    uses = used(database, scope, uses=min_uses, days=min_days)
+    rows = database.execute(SQL["ledger.most_used"], (scope, min_uses, min_days))
+    uses = {memory: Uses(recalled=recalled, repeated=repeated, days=days) for memory, recalled, repeated, days in rows}
     most = sorted(uses, key=lambda identity: -(uses[identity].recalled + uses[identity].repeated))
-    ids = dict.fromkeys([*most, *important(database, scope)])
-    before = distilled_before(database, scope) if ids else set()
-    return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
+    ids = dict.fromkeys([*most, *(str(row[0]) for row in database.execute(SQL["ledger.important"], (scope,)))])
+    if not ids:
+        return []
+    # A memory that was distilled before, and that a user moved back, is not moved again.
+    query = "SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'"
+    distilled = {str(row[0]) for row in database.execute(query, (scope,))}
+    return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in distilled]
 
 
 def uses_of(database: Database, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
     """Return the uses of a memory. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
-    query = (
-        "SELECT coalesce(sum(recalled), 0), coalesce(sum(repeated), 0), count(*) FROM uses "
-        "WHERE scope = ? AND memory = ?"
-    )
-    recalled, repeated, days = database.execute(query, (scope, memory)).fetchone()
+    recalled, repeated, days = database.execute(SQL["ledger.uses_of"], (scope, memory)).fetchone()
     return Uses(recalled=int(recalled), repeated=int(repeated), days=days)
 
 
@@ -119,13 +118,11 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
         repeated.update(
             (outcome[3], day_of(at))
             for outcome in _listed(outcomes)
-            if len(outcome) == _OUTCOME and outcome[2] in _SAID_AGAIN and isinstance(outcome[3], str) and outcome[3]
+            if len(outcome) == _OUTCOME and outcome[2] in _REPEATED and isinstance(outcome[3], str) and outcome[3]
         )
         receipt = number
     database.executemany(
-        "INSERT INTO uses VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope, memory, day) DO UPDATE SET "
-        "recalled = uses.recalled + excluded.recalled, repeated = uses.repeated + excluded.repeated",
-        [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})],
+        SQL["ledger.add_uses"], [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})]
     )
     if (reply, receipt) == (row or (0, 0)):
         return
@@ -141,35 +138,9 @@ def _listed(body: str) -> list[Any]:
     return [item for item in items if isinstance(item, str | list)] if isinstance(items, list) else []
 
 
-def used(database: Database, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
-    """Return the uses, by memory, of those with at least so many uses on so many days."""
-    rows = database.execute(
-        "SELECT memory, sum(recalled), sum(repeated), count(*) FROM uses WHERE scope = ? GROUP BY memory "
-        "HAVING sum(recalled + repeated) >= ? AND count(*) >= ?",
-        (scope, uses, days),
-    )
-    return {memory: Uses(recalled=recalled, repeated=repeated, days=on) for memory, recalled, repeated, on in rows}
-
-
-def important(database: Database, scope: str) -> list[str]:
-    """Return the active important memories outside MEMORY.md, oldest first."""
-    rows = database.execute(
-        "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND importance = 'high' "
-        "AND file <> 'MEMORY.md' ORDER BY at",
-        (scope,),
-    )
-    return [str(row[0]) for row in rows]
-
-
-def distilled_before(database: Database, scope: str) -> set[str]:
-    """Return the memories that were distilled before. One that a user moved back is not moved again."""
-    rows = database.execute("SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'", (scope,))
-    return {str(row[0]) for row in rows}
-
-
 MEMORY_FULL: Final = "memory_md_full"
 """The name of the one-time notice that MEMORY.md of a scope is full."""
-_GONE: Final = frozenset({"forgotten", "undone", "deleted"})
+_REMOVED: Final = frozenset({"forgotten", "undone", "deleted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,15 +171,16 @@ class UndoEntry:
     patches: tuple[Patch, ...]
 
 
-class Ledger:
+class Ledger(Table):
     """The history of memories, the data for undo, and the costs of models.
 
     Every call may raise StoreError, and has then changed nothing. Times are epoch seconds, days YYYY-MM-DD.
     """
 
     def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
-        self._untold: set[tuple[str, str]] = set()
+        super().__init__(connection)
+        self._notices: set[tuple[str, str]] = set()
+        """Those that may not have been delivered yet."""
 
     # Costs of models
 
@@ -223,44 +195,29 @@ class Ledger:
 
         def work(database: Database) -> bool:
             database.execute("INSERT INTO usage (day) VALUES (?) ON CONFLICT DO NOTHING", (day,))
-            query = (
-                "UPDATE usage SET extractions = extractions + 1, reserved_tokens = reserved_tokens + ? WHERE day = ? "
-                "AND extractions < ? AND input_tokens + output_tokens + reserved_tokens + ? <= ?"
-            )
-            return bool(database.execute(query, (wanted, day, calls, wanted, tokens)).rowcount)
+            return bool(database.execute(SQL["ledger.reserve"], (wanted, day, calls, wanted, tokens)).rowcount)
 
-        return await self._connection.transact(work)
+        return await self._write((), work)
 
     async def last_extraction(self) -> float:
         """Return when rules or a model last extracted from turns, in epoch seconds; 0 if never."""
         query = "SELECT at FROM receipts WHERE stage IN ('rules', 'batch') ORDER BY id DESC LIMIT 1"
-        rows = await self._connection.rows(query, scopes=EVERY)
-        return float(rows[0][0]) if rows else 0.0
+        return float(next(iter(await self._column(EVERY, query)), 0.0))
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         """Replace a reservation with the tokens that the call used. Negative numbers never increase the budget."""
-        query = (
-            "UPDATE usage SET reserved_tokens = max(0, reserved_tokens - ?), input_tokens = input_tokens + max(0, ?), "
-            "output_tokens = output_tokens + max(0, ?) WHERE day = ?"
-        )
-        values = (reserved, input_tokens, output_tokens, day)
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+        await self._change((), SQL["ledger.settle"], reserved, input_tokens, output_tokens, day)
 
     async def spent(self, day: str) -> Spent:
         """Return the usage of a day."""
-        rows = await self._connection.rows(
-            "SELECT extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day = ?", (day,)
-        )
-        if not rows:
-            return Spent()
-        calls, input_tokens, output_tokens, reserved = rows[0]
-        return Spent(calls=calls, input_tokens=input_tokens, output_tokens=output_tokens, reserved=reserved)
+        query = "SELECT extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day = ?"
+        return next(iter(made(Spent, await self._rows((), query, day))), Spent())
 
     # Memories
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the stored data of these memories, by id."""
-        return await self._connection.read(lambda database: find_memories(database, scope, ids), scopes=scope)
+        return await self._read(scope, find_memories, scope, ids)
 
     async def quotable(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
@@ -271,105 +228,70 @@ class Ledger:
             states = dict(database.execute(query, (scope, json.dumps(list(ids)))).fetchall())
             hidden = withheld(database, scope)
 
-            def is_told(memory: MemoryRecord) -> bool:
+            def is_quotable(memory: MemoryRecord) -> bool:
                 state = states[memory.id]
-                return state == "active" or (state not in _GONE and not hidden.says(memory.text))
+                return state == "active" or (state not in _REMOVED and not hidden.says(memory.text))
 
             return {
-                identity: memory if is_told(memory) else replace(memory, text="", quote="", entities=())
+                identity: memory if is_quotable(memory) else replace(memory, text="", quote="", entities=())
                 for identity, memory in memories.items()
             }
 
-        return await self._connection.read(work, scopes=scope)
+        return await self._read(scope, work)
 
     async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
         """Return the active memories and stage summaries that a session has said or left."""
-        rows = await self._connection.rows(
-            "SELECT m.id FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
-            "WHERE s.scope = ? AND s.session_id = ? AND m.state = 'active'",
-            (scope, session_id),
-            scopes=scope,
-        )
-        return list((await self.memories(scope, [row[0] for row in rows])).values())
+        query = SQL["ledger.of_session"]
+        return list((await self.memories(scope, await self._column(scope, query, scope, session_id))).values())
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         """Return the active memories that were extracted from these turns."""
-        rows = await self._connection.rows(
-            f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
-            (scope, json.dumps(list(turns))),
-            scopes=scope,
-        )
-        return list((await self.memories(scope, [row[0] for row in rows])).values())
+        query = f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}"
+        ids = await self._column(scope, query, scope, json.dumps(list(turns)))
+        return list((await self.memories(scope, ids)).values())
 
     async def stages(self, scope: str) -> list[MemoryRecord]:
         """Return the active stage summaries, each with its session."""
-        rows = await self._connection.rows(
-            "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
-            "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
-            (scope,),
-            scopes=scope,
-        )
-        sessions = dict(rows)
+        sessions = dict(await self._rows(scope, SQL["ledger.stages"], scope))
         memories = await self.memories(scope, sorted(sessions))
         return [replace(memory, session_id=sessions[memory.id]) for memory in memories.values()]
 
     async def expired(self, scope: str, day: str) -> list[str]:
         """Return the ids of the active memories whose last day is before `day`."""
-        rows = await self._connection.rows(
-            "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?",
-            (scope, day),
-            scopes=scope,
-        )
-        return [str(row[0]) for row in rows]
+        query = "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?"
+        return await self._column(scope, query, scope, day)
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return (state, id of the replacement) of each of these memories that is known."""
-        rows = await self._connection.rows(
-            f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN {AMONG}",
-            (scope, json.dumps(list(ids))),
-            scopes=scope,
-        )
-        return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
+        query = f"SELECT id, state, coalesce(replaced_by, '') FROM memories WHERE scope = ? AND id IN {AMONG}"
+        rows = await self._rows(scope, query, scope, json.dumps(list(ids)))
+        return {identity: (state, replacement) for identity, state, replacement in rows}
 
     async def outdated(self, scope: str) -> dict[str, str]:
         """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
-        return await self._connection.read(lambda database: outdated(database, scope), scopes=scope)
+        return await self._read(scope, outdated, scope)
 
     async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
         """Return what was forgotten in a scope and has not been restored.
 
         undone: also what was undone. besides: ids of what is left out.
         """
-        return await self._connection.read(
-            lambda database: withheld(database, scope, undone=undone, besides=besides), scopes=scope
-        )
+        return await self._read(scope, withheld, scope, undone=undone, besides=besides)
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
-        return await self._connection.read(lambda database: forgotten(database, scope), scopes=scope)
+        return await self._read(scope, forgotten, scope)
 
     async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
         """Return what an import put into the history, each with the text of the active memory that replaced it."""
-        rows = await self._connection.rows(
-            "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
-            "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "
-            "WHERE h.scope = m.scope AND h.memory = m.id) AND NOT EXISTS (SELECT 1 FROM history h "
-            "WHERE h.scope = m.scope AND h.memory = m.id AND h.event <> 'superseded') ORDER BY m.at, m.id",
-            (scope,),
-            scopes=scope,
-        )
-        by = dict(rows)
-        memories = await self.memories(scope, list(by))
-        return [(memories[identity], text) for identity, text in by.items() if identity in memories]
+        replacements = dict(await self._rows(scope, SQL["ledger.imported_past"], scope))
+        memories = await self.memories(scope, list(replacements))
+        return [(memories[identity], text) for identity, text in replacements.items() if identity in memories]
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
-        rows = await self._connection.rows(
-            "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",
-            (scope, identity),
-            scopes=scope,
-        )
-        return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
+        query = "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id"
+        return made(HistoryLine, await self._rows(scope, query, scope, identity))
 
     async def receipts(
         self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "", since: float = 0.0, imports: bool = True
@@ -381,24 +303,18 @@ class Ledger:
         since: return only those from a time on, in epoch seconds.
         imports: whether those of imports are returned, which name thousands of memories.
         """
-        query = (
-            "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
-            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS TEXT) = ?)) "
-            "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
-        )
         values = (after, turn, str(turn), scope, scope, since, imports, limit)
-        rows = await self._connection.rows(query, values, scopes=scope or EVERY)
-        receipts = await decoded(self._connection, "receipts", "id", rows, _receipt)
+        rows = await self._rows(scope or EVERY, SQL["ledger.receipts"], *values)
+        receipts = await self._decoded("receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in receipts:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
         texts = {key: await self._texts(key, sorted(ids)) for key, ids in named.items()}
-
-        def with_text(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
-            return replace(outcome, text=texts.get(key, {}).get(outcome.id, ""))
-
         return [
-            replace(receipt, outcomes=tuple(with_text(key, outcome) for outcome in receipt.outcomes))
+            replace(
+                receipt,
+                outcomes=tuple(replace(each, text=texts.get(key, {}).get(each.id, "")) for each in receipt.outcomes),
+            )
             for key, receipt in receipts
         ]
 
@@ -406,29 +322,21 @@ class Ledger:
         """Return the texts of memories and reviews, by id: "" for what was forgotten since."""
         query = f"SELECT id, text FROM reviews WHERE scope = ? AND state <> 'forgotten' AND id IN {AMONG}"
         hidden = await self.withheld(scope)
-        texts = {
-            str(identity): "" if hidden.says(str(text)) else str(text)
-            for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), scopes=scope)
-        }
+        reviews = await self._rows(scope, query, scope, json.dumps(ids))
+        texts = {identity: "" if hidden.says(text) else text for identity, text in reviews}
         return texts | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
 
     # Undo
 
     async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
         """Return the newest changes of a scope that an undo may revert, newest first."""
-        rows = await self._connection.rows(
-            "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
-            (scope, limit),
-            scopes=scope,
-        )
-        return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
+        query = "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?"
+        rows = await self._rows(scope, query, scope, limit)
+        return await self._decoded("changes", "receipt", rows, _undo_entry)
 
     async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
         """Return how often a memory was of use. zone: in which days are counted."""
-        return await self._connection.transact(
-            lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone)),
-            scopes=scope,
-        )
+        return await self._write(scope, uses_of, scope, memory, day_of=lambda at: day_of(at, zone))
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
         """Return the memories that may qualify for MEMORY.md, the most used first.
@@ -439,11 +347,8 @@ class Ledger:
         min_uses, min_days: the minimum numbers of uses and of days with a use.
         zone: the zone in which days are counted; None is the host's.
         """
-        return await self._connection.transact(
-            lambda database: useful(
-                database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
-            ),
-            scopes=scope,
+        return await self._write(
+            scope, useful, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
         )
 
     async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
@@ -451,59 +356,46 @@ class Ledger:
 
         turns: only of the replies of these turns; () for all. since: only from a time on, in epoch seconds.
         """
-        rows = await self._connection.rows(
-            "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
-            f"(? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory",
-            (scope, since, json.dumps(list(turns)), json.dumps(list(turns))),
-            scopes=scope,
-        )
-        return [
-            Rated(turn=turn, memory=memory, verdict="useful" if verdict == "useful" else "wrong", at=at)
-            for turn, memory, verdict, at in rows
-        ]
+        among = json.dumps(list(turns))
+        return made(Rated, await self._rows(scope, SQL["ledger.rated"], scope, since, among, among))
 
     # One-time notices
 
     async def set_notice(self, scope: str, name: str) -> None:
         """Set a notice of a scope, until `clear_notice`. It is delivered once."""
-        await self._change("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", scope, name)
-        self._untold.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
+        await self._change(scope, "INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", scope, name)
+        self._notices.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
 
     async def clear_notice(self, scope: str, name: str) -> None:
         """Clear a notice."""
-        self._untold.discard((scope, name))
-        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name), scopes=scope):
-            await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
+        self._notices.discard((scope, name))
+        if await self._rows(scope, "SELECT 1 FROM marks WHERE scope = ? AND name = ?", scope, name):
+            await self._change(scope, "DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
 
     def may_be_due(self, scope: str, name: str) -> bool:
         """Return whether `take_notice` is worth a call, by what this process has set or last read."""
-        return (scope, name) in self._untold
+        return (scope, name) in self._notices
 
     async def look_for_notices(self) -> None:
         """Read the notices that other processes have set."""
-        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told", scopes=EVERY)
-        self._untold |= {(scope, name) for scope, name in rows}
+        rows = await self._rows(EVERY, "SELECT scope, name FROM marks WHERE NOT told")
+        self._notices |= {(scope, name) for scope, name in rows}
 
     async def take_notice(self, scope: str, name: str) -> bool:
         """Return whether to deliver the notice now: it is set and no process has delivered it."""
         query = "UPDATE marks SET told = TRUE WHERE scope = ? AND name = ? AND NOT told"
-        due = bool(await self._change(query, scope, name))
-        self._untold.discard((scope, name))
+        due = bool(await self._change(scope, query, scope, name))
+        self._notices.discard((scope, name))
         return due
-
-    async def _change(self, query: str, scope: str, name: str) -> int:
-        return await self._connection.transact(
-            lambda database: database.execute(query, (scope, name)).rowcount, scopes=scope
-        )
 
 
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
-    number, scope, outcomes, stage, at = row
-    found = tuple(
+    number, scope, body, stage, at = row
+    outcomes = tuple(
         CandidateOutcome(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
-        for turn, action, reason, identity in json.loads(outcomes)
+        for turn, action, reason, identity in json.loads(body)
     )
-    return scope, Receipt(number=number, stage=stage, at=at, outcomes=found)
+    return scope, Receipt(number=number, stage=stage, at=at, outcomes=outcomes)
 
 
 def _undo_entry(row: Sequence[Any]) -> UndoEntry:

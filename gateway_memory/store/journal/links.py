@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.ledger import MEMORY_COLUMNS
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Scopes, SqlConnection, member, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, Table, upsert
 from gateway_memory.store.record import EXCHANGE, TALK
 
 # Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
@@ -25,11 +25,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
     removed = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
-    query = (
-        "SELECT id FROM memories WHERE scope = ? AND ((category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM "
-        "link_items WHERE scope = ? AND kind = 'turn')) OR (category = ? AND text IN (SELECT item FROM link_items "
-        "WHERE scope = ? AND kind = 'record')))"
-    )
+    query = SQL["links.forgotten_turns"]
     removed |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
     ids = json.dumps(sorted(removed))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
@@ -41,11 +37,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
         if any(identity in plan for identity in removed):  # an undo would bring their texts back
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
-    query = (
-        f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "
-        "(SELECT item FROM link_items WHERE scope = ? AND kind = 'record')"
-    )
-    database.execute(query, (source, scope))
+    database.execute(SQL["links.delete_records"], (source, scope))
 
 
 def _is_shared(body: str) -> bool:
@@ -75,38 +67,27 @@ def _rewrite(
             database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (written, number))
 
 
-def _without_outcomes(outcomes: Any, ids: set[str]) -> Any:
-    return [[turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes]
-
-
-def _without_ids(listed: Any, ids: set[str]) -> Any:
-    return [identity for identity in listed if identity not in ids]
-
-
-def _without_rows(report: Any, ids: set[str]) -> Any:
-    return {**report, "rows": [row for row in report["rows"] if row[0] not in ids]}
-
-
 def _without_replaced(event: Any, ids: set[str]) -> Any:
     changes = [{**change, "replaces": ""} if change.get("replaces") in ids else change for change in event["changes"]]
     return {**event, "changes": changes}
 
 
 _NAMING: Final[Mapping[tuple[str, str, str], Callable[[Any, set[str]], Any]]] = {
-    ("receipts", "id", "outcome"): _without_outcomes,
-    ("replies", "turn", "recalled"): _without_ids,
-    ("replies", "turn", "report"): _without_rows,
+    ("receipts", "id", "outcome"): lambda outcomes, ids: [
+        [turn, action, reason, "" if identity in ids else identity] for turn, action, reason, identity in outcomes
+    ],
+    ("replies", "turn", "recalled"): lambda recalled, ids: [identity for identity in recalled if identity not in ids],
+    ("replies", "turn", "report"): lambda report, ids: {
+        **report,
+        "rows": [row for row in report["rows"] if row[0] not in ids],
+    },
     ("events", "id", "body"): _without_replaced,
 }
 
 
 LinkedKind = Literal["memory", "record", "turn", "review"]
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
-_HAS_OWN: Final = (
-    "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
-    "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
-    "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
-)
+_HAS_OWN: Final = SQL["links.has_own"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +100,10 @@ class Link:
 
 def root_of(links: Mapping[str, Link], scope: str) -> str:
     """Return the scope in which a scope's memory is, after all links."""
-    seen = {scope}
-    while scope in links and links[scope].target not in seen:
+    path = {scope}
+    while scope in links and links[scope].target not in path:
         scope = links[scope].target
-        seen.add(scope)
+        path.add(scope)
     return scope
 
 
@@ -149,30 +130,28 @@ def links_of(database: Database, scope: str) -> dict[str, Link]:
     links: dict[str, Link] = {}
     names = [root]
     query = "SELECT scope, target, at FROM links WHERE target = ?"
-    while names:  # a level at a time: all of it is asked for before the first answer is read
-        rows = [row for asked in [database.execute(query, (name,)) for name in names] for row in asked.fetchall()]
+    while names:  # a level at a time: all of its queries are sent before the first result is read
+        results = [database.execute(query, (name,)) for name in names]
+        rows = [row for result in results for row in result.fetchall()]
         names = [str(row[0]) for row in rows if row[0] not in links]
         links |= {str(name): Link(target=str(target), at=at) for name, target, at in rows}
     return dict(sorted(links.items(), key=lambda item: item[1].at))
 
 
-class Links:
+class Links(Table):
     """Which scopes belong to one person, what each of them brought, and the codes that join them.
 
     Every call may raise StoreError, and has then changed nothing. Times are epoch seconds.
     """
 
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
-
     async def all(self) -> Mapping[str, Link]:
         """Return all links by the linked scope."""
-        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", scopes=EVERY)
-        return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
+        rows = await self._rows(EVERY, "SELECT scope, target, at FROM links ORDER BY at")
+        return {scope: Link(target=target, at=at) for scope, target, at in rows}
 
     async def of(self, scope: str) -> Mapping[str, Link]:
         """Return the links of the person to whom a scope belongs, by the linked scope."""
-        return await self._connection.read(lambda database: links_of(database, scope), scopes=EVERY)
+        return await self._read(EVERY, links_of, scope)
 
     # Codes
 
@@ -190,7 +169,7 @@ class Links:
                 database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
             return str(row[0]) if row else None
 
-        return await self._connection.transact(work, scopes=EVERY)
+        return await self._write(EVERY, work)
 
     async def wrong(self, scope: str, at: float) -> None:
         """Record that a scope's identity has typed a wrong code."""
@@ -204,7 +183,7 @@ class Links:
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
-        return await self._connection.transact(work, scopes=scope)
+        return await self._write(scope, work)
 
     # Links
 
@@ -217,21 +196,21 @@ class Links:
         """Return whether one of these linked scopes still has memories, turns or reviews of its own."""
 
         def work(database: Database) -> bool:
-            asked = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
-            return any(found.fetchone()[0] for found in asked)
+            results = [database.execute(_HAS_OWN, (scope,) * 4) for scope in scopes]
+            return any(result.fetchone()[0] for result in results)
 
-        return await self._connection.read(work, scopes=scopes)
+        return await self._read(scopes, work)
 
     async def add_items(self, scope: str, kind: LinkedKind, items: Mapping[str, str]) -> None:
         """Record what a linked scope brings, by id, each with a text; known items stay as they are."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=scope)
+        await self._change_many(scope, query, rows)
 
     async def items(self, scope: str, kind: LinkedKind) -> Mapping[str, str]:
         """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
-        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), scopes=scope)}
+        return dict(await self._rows(scope, query, scope, kind))
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
         """Move episodes, waiting turns and reviews to the target of a link, and record them as linked.
@@ -278,23 +257,20 @@ class Links:
         def work(database: Database) -> None:
             listed = ", ".join(MEMORY_COLUMNS)
             # The exchange itself is not there, so its words go with it.
-            said = (
+            quote = (
                 f"CASE WHEN category = '{EXCHANGE}' AND quote = '' THEN coalesce((SELECT e.\"user\" || ? || e.reply "
                 "FROM episodes e WHERE e.scope = s.scope AND e.turn = s.turn), '') ELSE quote END"
             )
-            given = ", ".join(said if name == "quote" else name for name in MEMORY_COLUMNS)
+            values = ", ".join(quote if name == "quote" else name for name in MEMORY_COLUMNS)
             changes = ", ".join(f"{name} = excluded.{name}" for name in MEMORY_COLUMNS if name != "id")
             query = (
-                f"INSERT INTO memories (scope, {listed}) SELECT ?, {given} FROM memories s WHERE scope = ? "
+                f"INSERT INTO memories (scope, {listed}) SELECT ?, {values} FROM memories s WHERE scope = ? "
                 f"AND state IN {_GONE} AND changed_at >= ? AND NOT EXISTS (SELECT 1 FROM memories t WHERE "
                 f"t.scope = ? AND t.id = s.id AND t.state = 'active') ON CONFLICT (scope, id) DO UPDATE SET {changes}"
             )
             database.execute(query, (target, "\n", source, since, target))
 
         await self._connection.unhurried.transact(work, scopes=(source, target))
-
-    async def _change(self, scopes: Scopes, query: str, *values: object) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=scopes)
 
 
 def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:

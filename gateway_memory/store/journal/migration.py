@@ -4,22 +4,21 @@ import contextlib
 import json
 import os
 import sqlite3
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.errors import UsageError, store_failed
+from gateway_memory.errors import UsageError, store_errors
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
-from gateway_memory.store.disk.replacing import persist, sweep
+from gateway_memory.store.disk.replacing import drafted, persist, sweep
 from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
-from gateway_memory.store.journal.sql import upsert
-from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal, transaction
+from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
+from gateway_memory.store.journal.sql import transaction, upsert
+from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal
 from gateway_memory.store.migration import (
     DOCUMENTS,
     PARTS,
@@ -104,8 +103,8 @@ class Side(ABC):
 
     def cursor(self, part: str) -> Cursor:
         """Return up to which key a part was copied."""
-        found = self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ?", (part,))
-        return tuple(json.loads(found[0][0])) if found else None
+        rows = self._all(f"SELECT value FROM {MIGRATION_TABLE} WHERE name = ?", (part,))
+        return tuple(json.loads(rows[0][0])) if rows else None
 
     def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
         """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
@@ -186,7 +185,7 @@ class FilesSide(Side):
         ):
             raise UsageError(f"{workspace}: there is no memory in this folder")
         with contextlib.ExitStack() as stack:
-            with _translated(workspace):
+            with store_errors(workspace, OSError, sqlite3.Error):
                 if not stack.enter_context(all_slots(workspace / STATE_FOLDER / "slots")):
                     raise UsageError(f"{workspace}: another process has this memory open; end it first")
                 try:
@@ -196,7 +195,7 @@ class FilesSide(Side):
                 database = open_journal(workspace, by_migration=not reads)
             stack.callback(database.close)
             if reads:
-                with _translated(workspace):
+                with store_errors(workspace, OSError, sqlite3.Error):
                     for folder in _places(workspace):
                         sweep(folder)
                         sweep(folder / "memory")
@@ -206,8 +205,8 @@ class FilesSide(Side):
     def columns(self, part: str) -> frozenset[str]:
         if part in _OF_FILES:
             return _OF_FILES[part]
-        found = {str(row[1]) for row in self._all(f"PRAGMA table_info({part})")}
-        return frozenset(found | {"rowid"} if PARTS[part] == ("rowid",) else found)
+        names = {str(row[1]) for row in self._all(f"PRAGMA table_info({part})")}
+        return frozenset(names | {"rowid"} if PARTS[part] == ("rowid",) else names)
 
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         if part == DOCUMENTS:
@@ -242,7 +241,7 @@ class FilesSide(Side):
             yield
 
     def _reading(self) -> AbstractContextManager[None]:
-        return _translated(self._workspace)
+        return store_errors(self._workspace, OSError, sqlite3.Error)
 
     def _tables(self) -> set[str]:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -265,8 +264,10 @@ class FilesSide(Side):
 
     def _documents(self, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         owned = Owned(self._workspace)
-        found = sorted((folder, name) for folder in folders_in(self._workspace) for name in scan_own(owned, folder)[0])
-        for folder, name in found:
+        documents = sorted(
+            (folder, name) for folder in folders_in(self._workspace) for name in scan_own(owned, folder)[0]
+        )
+        for folder, name in documents:
             if after and (folder, name) <= tuple(after):
                 continue
             path = self._workspace / folder / name
@@ -281,8 +282,8 @@ class FilesSide(Side):
         for (key,) in self._all(_KNOWN):
             with contextlib.suppress(UsageError):
                 keys[Scope.parse(str(key)).folder] = str(key)
-        found = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
-        for key, folder in sorted(found.items()):
+        folders = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
+        for key, folder in sorted(folders.items()):
             if after and key <= after[0]:
                 continue
             _check_name(folder, key)
@@ -335,21 +336,8 @@ def _content(workspace: Path, path: Path) -> bytes | None:
 def _replace(path: Path, content: bytes, *, saved: int | None = None) -> None:
     """Write a file as a whole or not at all. saved: its time, in ns since the epoch."""
     private_folder(path.parent)
-    draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"  # swept by others if we die
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    if saved is not None:
-        os.utime(draft, ns=(saved, saved))
-    draft.rename(path)
+    with drafted(path, content, FILE_MODE) as (draft, _):
+        if saved is not None:
+            os.utime(draft, ns=(saved, saved))
+        draft.rename(path)
     persist(path.parent)
-
-
-@contextlib.contextmanager
-def _translated(workspace: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        raise store_failed(workspace, error) from error

@@ -4,13 +4,13 @@ Lines appended by others, or a replaced file, are detected by the size and the b
 functions take a file and a connection in a transaction. `Records` runs them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.sql import upsert
+from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
 from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Rows: TypeAlias = list[dict[str, Any]]
 _TAIL: Final = 64
 
 
@@ -37,8 +38,8 @@ class Records:
         """Return the newest record that was not deleted, without forgotten text, or None."""
 
         def work(database: Database) -> dict[str, Any] | None:
-            found = self._file_of(scope, database).last()
-            return found and withheld(database, scope.key).record(found)
+            record = self._file_of(scope, database).last()
+            return record and withheld(database, scope.key).record(record)
 
         return await self._connection.read(work, scopes=scope.key)
 
@@ -138,10 +139,7 @@ def save(database: Database, scope: str, file: RecordFile, record: SessionRecord
     """
     follow(database, scope, file)
     if known(database, scope, record.session_id):
-        database.execute(
-            "INSERT INTO session_counts VALUES ('doubles_prevented', 1) "
-            "ON CONFLICT (name) DO UPDATE SET number = session_counts.number + 1"
-        )
+        database.execute(SQL["records.count_double"])
         return False
     file.append(line_of(shown_record(database, scope, record.fields())))
     follow(database, scope, file)
@@ -163,14 +161,9 @@ def revise(database: Database, scope: str, file: RecordFile, old: SessionRecord,
     at = next((number for number, row in enumerate(stored) if canonical(row) == canonical(old.fields())), None)
     if at is None:
         return False
-    shown = line_of(shown_record(database, scope, new.fields()))
+    line = line_of(shown_record(database, scope, new.fields()))
     before = canonical(rows[at])
-
-    def revised(content: bytes | None) -> bytes:
-        lines = (line_of(row) if canonical(row) != before else shown for row in parsed(content or b"")[0])
-        return b"".join(lines)
-
-    replace(database, scope, file, revised)
+    replace(database, scope, file, lambda rows: (line_of(row) if canonical(row) != before else line for row in rows))
     return True
 
 
@@ -183,16 +176,15 @@ def tidy(database: Database, scope: str, file: RecordFile, *, keep: int) -> int:
     row = database.execute("SELECT records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     if row is None or (row[0] <= keep and not row[1]):
         return 0
-    let_go = 0
+    deleted = 0
 
-    def newest(content: bytes | None) -> bytes:
-        nonlocal let_go
-        records, _ = parsed(content or b"")
-        let_go = max(0, len(records) - keep)
-        return b"".join(line_of(record) for record in records[let_go:])
+    def newest(records: Rows) -> Iterable[bytes]:
+        nonlocal deleted
+        deleted = max(0, len(records) - keep)
+        return map(line_of, records[deleted:])
 
     replace(database, scope, file, newest)
-    return let_go
+    return deleted
 
 
 def remove(database: Database, scope: str, file: RecordFile, session_ids: Collection[str]) -> None:
@@ -201,13 +193,10 @@ def remove(database: Database, scope: str, file: RecordFile, session_ids: Collec
     Within a transaction, and under the workspace's lock. The file is replaced atomically.
     """
     follow(database, scope, file)
-
-    def others(content: bytes | None) -> bytes:
-        records, _ = parsed(content or b"")
-        return b"".join(line_of(record) for record in records if record["session_id"] not in session_ids)
-
     if file.read() is not None:
-        replace(database, scope, file, others)
+        replace(
+            database, scope, file, lambda rows: (line_of(row) for row in rows if row["session_id"] not in session_ids)
+        )
     query = "DELETE FROM saved_sessions WHERE scope = ? AND session_id = ?"
     database.executemany(query, [(scope, session_id) for session_id in session_ids])
 
@@ -231,18 +220,20 @@ def withhold(database: Database, scope: str, file: RecordFile) -> Callable[[byte
     return work
 
 
-def replace(database: Database, scope: str, file: RecordFile, change: Callable[[bytes | None], bytes]) -> None:
+def replace(database: Database, scope: str, file: RecordFile, change: Callable[[Rows], Iterable[bytes]]) -> None:
     """Replace the file with the result of `change`, set damaged lines aside, and store the new offset.
 
-    Within a transaction, and under the workspace's lock. change: see `replacing.rewrite`. Raises OSError.
+    change: takes the records of the file and returns the new lines. It is called again if the file was saved meanwhile.
+
+    Within a transaction, and under the workspace's lock. Raises OSError.
     """
     written: bytes = b""
     damaged: list[bytes] = []
 
     def changed(content: bytes | None) -> bytes:
         nonlocal written, damaged
-        damaged = parsed(content or b"")[1]
-        written = change(content)
+        records, damaged = parsed(content or b"")
+        written = b"".join(change(records))
         return written
 
     file.rewrite(changed)
@@ -312,14 +303,14 @@ def merge(database: Database, scope: str, file: RecordFile, records: Sequence[Se
 
     rows = [shown_record(database, scope, record.fields()) for record in fresh.values()]
 
-    def merged(content: bytes | None) -> bytes:
+    def merged(records: Rows) -> Iterable[bytes]:
         lines: list[bytes] = []
         waiting = sorted(rows, key=_time)
-        for row in parsed(content or b"")[0]:
+        for row in records:
             while waiting and _time(row) and _time(waiting[0]) < _time(row):
                 lines.append(line_of(waiting.pop(0)))
             lines.append(line_of(row))
-        return b"".join([*lines, *map(line_of, waiting)])
+        return [*lines, *map(line_of, waiting)]
 
     replace(database, scope, file, merged)
     saved = [(scope, record.session_id, record.layer) for record in fresh.values()]

@@ -1,13 +1,10 @@
 """Requests that a caller may repeat."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gateway_memory.runtime.ground import EVERY
-
-if TYPE_CHECKING:
-    from gateway_memory.runtime.ground import Database
-    from gateway_memory.store.journal.sql import SqlConnection
+from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.store.journal.sql import Table
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
@@ -27,7 +24,7 @@ class Request:
     scope: str
 
 
-def begin(database: "Database", request: Request, at: float) -> str | None:
+def begin(database: Database, request: Request, at: float) -> str | None:
     """Record that a request begins; return as `Requests.begin` does. Within a transaction."""
     database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
     row = (request.call, request.caller, request.id, request.scope, at)
@@ -38,32 +35,26 @@ def begin(database: "Database", request: Request, at: float) -> str | None:
     return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
 
 
-class Requests:
+class Requests(Table):
     """Writes that a caller may repeat: which of them began, and what they were answered. Kept for seven days.
 
     Every call may raise StoreError, and has then changed nothing.
     """
-
-    def __init__(self, connection: "SqlConnection") -> None:
-        self._connection = connection
 
     async def begin(self, request: Request, at: float) -> str | None:
         """Record that a request begins, durably; return None if it is new.
 
         Otherwise return its answer, or "" if it began before and was not answered. at: epoch seconds.
         """
-        return await self._connection.transact(lambda database: begin(database, request, at), scopes=EVERY)
+        return await self._write(EVERY, begin, request, at)
 
     async def answer(self, request: Request, answer: str) -> None:
         """Record the answer to a request that began. The answer is not empty."""
-        await self._write(f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
+        await self._change(EVERY, f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
 
     async def forget(self, request: Request) -> None:
         """Record that a request has done nothing, so that a repeat of it is new."""
-        await self._write(f"DELETE FROM requests WHERE {_ONE}", *_key(request))
-
-    async def _write(self, query: str, *values: str) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=EVERY)
+        await self._change(EVERY, f"DELETE FROM requests WHERE {_ONE}", *_key(request))
 
 
 def _key(request: Request) -> tuple[str, str, str]:

@@ -7,15 +7,15 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.runtime.ground import Database
 from gateway_memory.store.journal.requests import Request, begin
-from gateway_memory.store.journal.sql import UNDECODABLE
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.runtime.ground import Result
     from gateway_memory.store.plan import Plan
     from gateway_memory.store.report import ReplyReport
 
@@ -49,11 +49,7 @@ def register(database: Database, session_id: str, key: str, at: float, *, lives:
             "UPDATE sessions SET joined = ? WHERE session_id = ? AND joined <> ?", (joined, session_id, joined)
         )
         touch(database, session_id, at)
-    database.execute(
-        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at, joined) VALUES (?, ?, 'owner', ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        (session_id, key, at, at, joined),
-    )
+    database.execute(SQL["session_state.register"], (session_id, key, at, at, joined))
     return True
 
 
@@ -71,18 +67,14 @@ def switches(database: Database, session_id: str) -> Mapping[str, bool]:
     row = database.execute("SELECT key, scope, switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or row[2]:
         return switches_of(row[2]) if row else {}
-    query = (
-        "SELECT reason, switches FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NOT NULL "
-        "ORDER BY ended_at DESC LIMIT 1"
-    )
-    reason, said = database.execute(query, row[:2]).fetchone() or ("", "")
-    return switches_of(said) if reason == "abandoned" else {}
+    reason, body = database.execute(SQL["session_state.previous_switches"], row[:2]).fetchone() or ("", "")
+    return switches_of(body) if reason == "abandoned" else {}
 
 
-def switches_of(said: str) -> Mapping[str, bool]:
+def switches_of(body: str) -> Mapping[str, bool]:
     """Decode the column `switches`."""
     try:
-        return {str(name): bool(on) for name, on in json.loads(said or "{}").items()}
+        return {str(name): bool(on) for name, on in json.loads(body or "{}").items()}
     except UNDECODABLE:
         return {}  # as configured
 
@@ -99,8 +91,7 @@ def observe(
     if request is not None and begin(database, request, at) is not None:
         return
     database.executemany(
-        "INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        SQL["session_state.observe"],
         [
             (scope, session_id, at, each.kind, each.tool, "" if each.private else each.content, each.private,
              "" if each.private else each.tags)
@@ -127,25 +118,25 @@ def seen_in(database: Database, scope: str, session_id: str) -> list[Observation
     oldest = database.execute(f"{query} LIMIT ?", (session_id, scope, _READ // 2)).fetchall()
     rows = {row[0]: row for row in [*oldest, *newest]}
     hidden = withheld(database, scope)
-    seen: list[Observation] = []
+    observations: list[Observation] = []
     at_once: defaultdict[float, list[str]] = defaultdict(list)
     for _, at, _, content, *_ in rows.values():
         at_once[at].append(content)
     words = {at: hidden.words_of(*texts) for at, texts in at_once.items()} if hidden else {}
     for _, at, kind, content, tool, tags, private in rows.values():
-        kept = hidden.cut(content, words=words.get(at, frozenset()))
-        whole = kept == content
-        gone = bool(private) or not (whole or kept.strip()) or hidden.hides(session_id, at)
-        seen.append(
+        text = hidden.cut(content, words=words.get(at, frozenset()))
+        whole = text == content
+        is_hidden = bool(private) or not (whole or text.strip()) or hidden.hides(session_id, at)
+        observations.append(
             Observation(
                 kind=kind,
-                content="" if gone else kept,
+                content="" if is_hidden else text,
                 tool=tool,
-                tags=tags if whole and not gone else "",
-                private=gone,
+                tags=tags if whole and not is_hidden else "",
+                private=is_hidden,
             )
         )
-    return seen
+    return observations
 
 
 def remember(database: Database, plan: "Plan") -> None:
@@ -158,11 +149,7 @@ def remember(database: Database, plan: "Plan") -> None:
 
 def has_left_anything(database: Database, scope: str, session_id: str) -> bool:
     """Return whether a fact or a stage summary of the session is active, on any day."""
-    query = (
-        "SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
-        "WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1"
-    )
-    return database.execute(query, (session_id, scope)).fetchone() is not None
+    return database.execute(SQL["session_state.has_left_anything"], (session_id, scope)).fetchone() is not None
 
 
 def take_followup(database: Database, session_id: str) -> bool:
@@ -209,61 +196,48 @@ class NewTurn:
     joined: str = ""
 
 
-def accept(database: "Database", turn: NewTurn, slot: int) -> int:
+def accept(database: Database, turn: NewTurn, slot: int) -> int:
     """Accept one turn: see `accept_all`."""
     return accept_all(database, [(turn, slot)])[0]
 
 
-def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> list[int]:
+def accept_all(database: Database, turns: Sequence[tuple[NewTurn, int]]) -> list[int]:
     """Store turns and their observations in their order, and return their numbers.
 
     A turn whose id is known is not stored again, and has the number of the first one.
 
     turns: with the slot of the process that holds each; -1 for none, so that the next process adopts it.
     """
+    keys = [(turn.scope, turn.session_key, turn.turn_id) for turn, _ in turns]
     query = "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?"
-    lookups = [
-        database.execute(query, _key_of_turn(turn)) for turn, _ in turns
-    ]  # all are sent before the first is waited for
-    known = {
-        _key_of_turn(turn): row[0] for (turn, _), found in zip(turns, lookups, strict=True) if (row := found.fetchone())
-    }
+    # All statements are sent before the first result is waited for; below as well.
+    lookups = [database.execute(query, key) for key in keys]
+    numbers = {key: int(row[0]) for key, result in zip(keys, lookups, strict=True) if (row := result.fetchone())}
     new: dict[tuple[str, str, str], tuple[NewTurn, int]] = {}
-    for turn, slot in turns:
-        if _key_of_turn(turn) not in known:
-            new.setdefault(_key_of_turn(turn), (turn, slot))
-    made = [(turn, _inserted(database, turn, slot)) for turn, slot in new.values()]
-    numbers = [(turn, int(found.fetchone()[0])) for turn, found in made]
-    database.executemany(
-        "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id, report) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key, turn.turn_id,
-                json.dumps(turn.report.to_json(), separators=(",", ":")) if turn.report else "",
-            )
-            for turn, number in numbers
-        ],
-    )  # fmt: skip
-    for turn, _ in numbers:
+    for key, each in zip(keys, turns, strict=True):
+        if key not in numbers:
+            new.setdefault(key, each)
+    query = SQL["session_state.add_turn"]
+    results = {key: database.execute(query, (*_of_turn(turn), slot)) for key, (turn, slot) in new.items()}
+    numbers |= {key: int(result.fetchone()[0]) for key, result in results.items()}
+    replies = [
+        (numbers[key], *_of_reply(turn), json.dumps(turn.recalled), _as_json(turn.report))
+        for key, (turn, _) in new.items()
+    ]
+    database.executemany(SQL["session_state.add_replies"], replies)
+    for turn, _ in new.values():
         if turn.seen:
             observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
         else:
             touch(database, turn.session_id, turn.accepted_at)
-    known |= {_key_of_turn(turn): number for turn, number in numbers}
-    return [int(known[_key_of_turn(turn)]) for turn, _ in turns]
+    return [numbers[key] for key in keys]
 
 
-def _key_of_turn(turn: NewTurn) -> tuple[str, str, str]:
-    return turn.scope, turn.session_key, turn.turn_id
+_of_turn: Final = attrgetter(
+    "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract", "episode", "joined"
+)
+_of_reply: Final = attrgetter("scope", "session_id", "at", "session_key", "turn_id")
 
 
-def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Result":
-    return database.execute(
-        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
-        "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (
-            turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at, slot,
-            turn.extract, turn.episode, turn.joined,
-        ),
-    )  # fmt: skip
+def _as_json(report: "ReplyReport | None") -> str:
+    return json.dumps(report.to_json(), separators=(",", ":")) if report else ""

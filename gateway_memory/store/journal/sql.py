@@ -4,14 +4,29 @@ Queries are written once, in SQL that both engines read: values are question mar
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from gateway_memory.runtime.ground import Database
+from gateway_memory.runtime.ground import EVERY, Database, get_logger
+
+if TYPE_CHECKING:
+    import sqlite3
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
+
+def statements(path: Path) -> dict[str, str]:
+    """Return the statements of a file by their names. Each follows a line `-- name`, and ends at an empty line."""
+    blocks = (block.split("\n") for block in path.read_text("utf-8").split("\n\n")[1:])
+    return {name.removeprefix("-- "): " ".join(line.strip() for line in lines) for name, *lines in blocks}
+
+
+SQL: Final = statements(Path(__file__).with_name("queries.sql"))
+"""The statements that take more than a line, by "module.name"; shorter ones are where they run."""
 AMONG: Final = "(SELECT value FROM json_each(?))"
 """The values of a JSON list of texts, for IN."""
 AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -64,6 +79,94 @@ class SqlConnection(Protocol):
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+@contextmanager
+def transaction(database: "sqlite3.Connection", *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Run a block in one transaction of SQLite, rolled back if anything raises. begin: with BEGIN, it may only read."""
+    database.execute(begin)
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:  # a full disk may have rolled it back already
+            database.execute("ROLLBACK")
+        raise
+
+
+class Table:
+    """What the classes of the journal have in common: calls of one statement, or of a function over a connection.
+
+    Every call may raise StoreError, and has then changed nothing. scopes: see `SqlConnection.transact`.
+    """
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    async def _rows(self, scopes: Scopes, query: str, *values: object) -> list[Any]:
+        return await self._connection.rows(query, values, scopes=scopes)
+
+    async def _column(self, scopes: Scopes, query: str, *values: object) -> list[Any]:
+        """Return the first value of each row."""
+        return [row[0] for row in await self._rows(scopes, query, *values)]
+
+    async def _decoded(
+        self, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+    ) -> list[T]:
+        """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are quarantined.
+
+        key: the column of the rows' keys.
+        """
+        values: list[T] = []
+        bad: list[Sequence[Any]] = []
+        for row in rows:
+            try:
+                values.append(decode(row))
+            except UNDECODABLE:
+                bad.append(row)
+
+        def work(database: Database) -> None:
+            for identity, scope, body, *_ in bad:
+                if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (identity,)).rowcount:
+                    quarantine(database, table, scope, body)
+
+        if bad:
+            await self._write(EVERY, work)
+        return values
+
+    async def _change(self, scopes: Scopes, query: str, *values: object) -> int:
+        """Run one statement in its own transaction, and return the number of changed rows."""
+        return await self._write(scopes, lambda database: database.execute(query, values).rowcount)
+
+    async def _change_many(self, scopes: Scopes, query: str, rows: Sequence[Sequence[object]]) -> None:
+        await self._write(scopes, lambda database: database.executemany(query, rows).rowcount)
+
+    async def _read(
+        self, scopes: Scopes, work: Callable[Concatenate[Database, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        return await self._connection.read(lambda database: work(database, *arguments, **named), scopes=scopes)
+
+    async def _write(
+        self, scopes: Scopes, work: Callable[Concatenate[Database, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        return await self._connection.transact(lambda database: work(database, *arguments, **named), scopes=scopes)
+
+
+def quarantine(database: Database, table: str, scope: object, body: object) -> None:
+    """Keep a body that can't be decoded apart, within the caller's transaction, so that it blocks nothing else."""
+    get_logger(__name__).error("journal.row_unreadable", table=table)  # hooks need no logger
+    database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
+
+
+def columns_of(kind: type) -> str:
+    """Return the columns of a dataclass, which are its fields, for a query."""
+    return ", ".join(f'"{field.name}"' for field in fields(kind))
+
+
+def made(kind: type[T], rows: Sequence[Sequence[Any]]) -> list[T]:
+    """Return rows as values of a dataclass, whose fields are the columns, in their order."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 class Lease(Protocol):

@@ -1,15 +1,15 @@
 """The journal's SQLite basics, for any connection: that of the service's thread, or that of a hook."""
 
-import contextlib
 import sqlite3
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.runtime.ground import private_file
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
+from gateway_memory.store.journal.sql import transaction
 from gateway_memory.store.steps import FIRST, Steps
 
 MIGRATION_TABLE: Final = "moving"
@@ -44,19 +44,6 @@ def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None
             time.sleep(_PAUSE_SECONDS)
         else:
             return
-
-
-@contextlib.contextmanager
-def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Run a block in one transaction, rolled back if anything raises. begin: with BEGIN, the block may only read."""
-    database.execute(begin)
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:  # a full disk may have rolled it back already
-            database.execute("ROLLBACK")
-        raise
 
 
 def migrate(database: sqlite3.Connection, path: Path, *, by_migration: bool = False) -> None:

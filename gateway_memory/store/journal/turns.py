@@ -2,8 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
@@ -14,8 +14,18 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import NewTurn, accept, remember
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Lease, SqlConnection, member, upsert
-from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
+from gateway_memory.store.journal.sql import (
+    AMONG,
+    AMONG_NUMBERS,
+    SQL,
+    UNDECODABLE,
+    Lease,
+    SqlConnection,
+    Table,
+    columns_of,
+    made,
+    upsert,
+)
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
@@ -29,11 +39,10 @@ _RULED: Final = 1
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
 """The values of the column `stage`. A parked turn has the value of its stage minus `_PARKED`."""
 _PARKED: Final = 100
+FAILED: Final = 2
+"""The value of the column `stage` for a turn whose model failed."""
 _UNREAD: Final[dict[Unread, int]] = {"rules": _ACCEPTED, "model": _RULED}
 """The stage at which an unread episode is taken up, by who has still to read it."""
-_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "joined")
-_FLAGS: Final = ("extract", "imported")
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in (*_TURN, *_FLAGS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +99,7 @@ class Queue:
     quarantined: int = 0
 
 
-class Turns:
+class Turns(Table):
     """Accepted turns and the work on them. Every call may raise StoreError, and has then changed nothing.
 
     A process holds its turns by a lease: its slot together with a random token. Once another process has taken over the
@@ -98,7 +107,7 @@ class Turns:
     """
 
     def __init__(self, connection: SqlConnection, slot: Lease, event_log: EventLog) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._slot = slot
         self._event_log = event_log
         self._token = secrets.token_hex(8)
@@ -107,16 +116,14 @@ class Turns:
     async def open(self) -> None:
         """Take over the lease of the slot. The previous holder loses it."""
         query = upsert("leases", "slot, token, state", "slot")
-        await self._change(query, (self._slot.number, self._token, ""))
+        await self._change(EVERY, query, self._slot.number, self._token, "")
 
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn until it is processed, and return its number. It is durable when this returns.
 
         UNNUMBERED in the place of a number that the database has not given yet; 0 if the database refuses the turn.
         """
-        return await self._connection.transact(
-            lambda database: accept(database, turn, self._slot.number), scopes=turn.scope
-        )
+        return await self._write(turn.scope, accept, turn, self._slot.number)
 
     async def claim(
         self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()
@@ -125,13 +132,13 @@ class Turns:
 
         besides: scopes, by key, whose turns are left out.
         """
-        rows = await self._connection.rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
-            f" AND scope NOT IN {AMONG} ORDER BY id LIMIT ?",
-            (self._slot.number, _STAGES[state], session_id, session_id, json.dumps(list(besides)), limit),
-            scopes=EVERY,
+        query = (
+            f"SELECT {columns_of(PendingTurn)} FROM turns WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR "
+            f"session_id = ?) AND scope NOT IN {AMONG} ORDER BY id LIMIT ?"
         )
-        return [_pending(row) for row in rows]
+        values = (self._slot.number, _STAGES[state], session_id, session_id, json.dumps(list(besides)), limit)
+        turns = made(PendingTurn, await self._rows(EVERY, query, *values))
+        return [replace(each, extract=bool(each.extract), imported=bool(each.imported)) for each in turns]
 
     async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
         """Let unread episodes wait as turns of this process for who has still to read them; return their number.
@@ -141,71 +148,68 @@ class Turns:
 
         episodes: with the text that may be quoted. at: the current time, in epoch seconds.
         """
-        query = (
-            'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
-            "imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
+        query = SQL["turns.add_unread"]
 
         def work(database: Database) -> int:
-            taken = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
+            unread = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
             rows = [
                 (
                     each.turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, at,
                     _UNREAD[each.unread], self._slot.number, True,
                 )
-                for each in taken
+                for each in unread
             ]  # fmt: skip
             database.executemany(query, rows)
-            return len(taken)
+            return len(unread)
 
         scopes = sorted({each.scope for each in episodes})
         return await self._connection.transact(work, scopes=scopes, exclusive=[f"unread {scope}" for scope in scopes])
 
     async def park(self, turn: int) -> None:
         """Set a turn aside on which processing failed. It waits for `unpark`."""
-        await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
+        await self._change(EVERY, f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", turn)
 
     async def unpark(self) -> None:
         """Return this process's parked turns to their stage."""
         query = f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0"
-        await self._change(query, (self._slot.number,))
+        await self._change(EVERY, query, self._slot.number)
 
     async def adopt(self) -> int:
         """Take over the turns and plans of dead processes and of hooks, and return the number of those processes."""
         adopted = 0
-        for (number,) in await self._connection.rows(
-            "SELECT slot FROM turns UNION SELECT slot FROM plans", scopes=EVERY
-        ):
-            lock = self._slot.orphan(int(number))
-            if lock is None:
+        for number in await self._column(EVERY, "SELECT slot FROM turns UNION SELECT slot FROM plans"):
+            if (lock := self._slot.orphan(number)) is None:
                 continue
+
+            def work(database: Database, dead: int = number) -> None:
+                for table in ("turns", "plans"):
+                    database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self._slot.number, dead))
+
             with lock:
-                work = _taking_over(int(number), self._slot.number)
-                await self._connection.transact(work, scopes=EVERY, exclusive=[_slot(int(number))])
+                await self._connection.transact(work, scopes=EVERY, exclusive=[_slot(number)])
             adopted += 1
         return adopted
 
     async def failed(self) -> int:
         """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
-        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {FAILED}", scopes=EVERY)
-        return int(count)
+        (number,) = await self._column(EVERY, f"SELECT count(*) FROM turns WHERE stage = {FAILED}")
+        return int(number)
 
     async def leave_unsaid(self, turns: Sequence[int]) -> None:
         """Keep these waiting turns as no episodes."""
-        query = "UPDATE turns SET episode = ? WHERE id = ?"
         rows = [(False, turn) for turn in turns]
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, scopes=EVERY)
+        await self._change_many(EVERY, "UPDATE turns SET episode = ? WHERE id = ?", rows)
 
     async def retry(self) -> list[str]:
         """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
         def work(database: Database) -> list[str]:
-            found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {FAILED}").fetchall()
+            sessions = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {FAILED}").fetchall()
             query = f"UPDATE turns SET stage = {_RULED}, slot = ? WHERE stage = {FAILED}"
             database.execute(query, (self._slot.number,))
-            return [str(row[0]) for row in found]
+            return [str(row[0]) for row in sessions]
 
-        return await self._connection.transact(work, scopes=EVERY)
+        return await self._write(EVERY, work)
 
     async def last_reply(self, scope: str, session_id: str) -> Reply | None:
         """Return the last reply of a session, or None before the first reply."""
@@ -218,58 +222,26 @@ class Turns:
 
     async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
         """Return when the newest replies since a time were made (epoch seconds), and how recall went, newest first."""
-        query = (
-            f"SELECT at, {member('report', 'outcome')} FROM replies "
-            "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
-        )
-        rows = await self._connection.rows(query, (scope, since, limit), scopes=scope)
+        rows = await self._rows(scope, SQL["turns.outcomes"], scope, since, limit)
         return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
 
     async def _replies(self, scope: str, which: str, *values: object) -> list[Reply]:
         query = f"SELECT turn, scope, recalled, at, report, session_key FROM replies WHERE {which}"
-        rows = await self._connection.rows(query, (scope, *values), scopes=scope)
-        return await decoded(
-            self._connection,
-            "replies",
-            "turn",
-            rows,
-            lambda row: Reply(
-                turn=row[0],
-                at=row[3],
-                recalled=tuple(str(each) for each in json.loads(row[2])),
-                report=_report(row[4]),
-                session_key=str(row[5]),
-            ),
-        )
+        rows = await self._rows(scope, query, scope, *values)
+        return await self._decoded("replies", "turn", rows, _reply)
 
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""
-        ((rules, batch, failed, rules_at, batch_at, parked),) = await self._connection.rows(
-            ", ".join(
-                (
-                    f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED})",
-                    f"count(*) FILTER (WHERE stage = {_RULED})",
-                    f"count(*) FILTER (WHERE stage = {FAILED})",
-                    f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0)",
-                    f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0)",
-                    "count(*) FILTER (WHERE stage < 0) FROM turns",
-                )
-            ),
-            scopes=EVERY,
+        query = (
+            f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED}), count(*) FILTER (WHERE stage = {_RULED}), "
+            f"count(*) FILTER (WHERE stage < 0), count(*) FILTER (WHERE stage = {FAILED}), "
+            f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0), "
+            f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0), "
+            "0, 0, (SELECT count(*) FROM unreadable) FROM turns"
         )
-        ((quarantined,),) = await self._connection.rows("SELECT count(*) FROM unreadable", scopes=EVERY)
+        (queue,) = made(Queue, await self._rows(EVERY, query))
         outbox, outbox_at = await self._event_log.waiting()
-        return Queue(
-            rules=int(rules),
-            batch=int(batch),
-            failed=int(failed),
-            rules_at=rules_at,
-            batch_at=batch_at,
-            outbox=outbox,
-            outbox_at=outbox_at,
-            parked=int(parked),
-            quarantined=quarantined,
-        )
+        return replace(queue, outbox=outbox, outbox_at=outbox_at)
 
     async def tidy(self, *, before: float, now: float) -> None:
         """Delete what is no longer needed: of each scope all but the newest receipts, replies and changes for undo.
@@ -303,15 +275,15 @@ class Turns:
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return the plans of this process's lease that are not recorded as completed, oldest first."""
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
-        rows = await self._connection.rows(query, (self._slot.number,), scopes=EVERY)
-        plans = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
+        rows = await self._rows(EVERY, query, self._slot.number)
+        plans = await self._decoded("plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
         if lost := {int(row[0]) for row in rows} - {number for number, _ in plans}:  # their turns are processed again
 
             def work(database: Database) -> None:
                 for number in lost:
                     self._event_log.discard(database, number)
 
-            await self._connection.transact(work, scopes=EVERY)
+            await self._write(EVERY, work)
         return plans
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
@@ -350,11 +322,7 @@ class Turns:
             if plan.failed and plan.imported:
                 wait_for_model(database, plan.turns)
             database.executemany(advance, [(turn,) for turn in plan.turns])
-            query = (
-                "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?) "
-                "RETURNING id"
-            )
-            made = database.execute(query, receipt).fetchone()[0]
+            receipt_number = database.execute(SQL["turns.add_receipt"], receipt).fetchone()[0]
             if plan.writes:
                 query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
                 database.executemany(query, _history(plan))
@@ -364,7 +332,7 @@ class Turns:
             rated = [(plan.scope, each.turn, each.memory, each.verdict, plan.at) for each in plan.rated]
             database.executemany(query, rated)
             if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link"):
-                change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
+                change = (receipt_number, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
         await self._connection.transact(work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)])
@@ -380,18 +348,15 @@ class Turns:
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
         query = f"SELECT count(*) FILTER (WHERE slot = ?), count(*) FROM turns WHERE id IN {AMONG_NUMBERS}"
-        ((ours_now, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
-        if others := (len(set(turns)) if all_there else there) - ours_now:
+        ((ours_now, all_now),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others := (len(set(turns)) if all_there else all_now) - ours_now:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
-    async def _change(self, query: str, values: Sequence[object] = ()) -> int:
-        """Run one statement in its own transaction, and return the number of changed rows."""
-        return await self._connection.transact(lambda database: database.execute(query, values).rowcount, scopes=EVERY)
 
-
-def _pending(row: Sequence[Any]) -> PendingTurn:
-    values = dict(zip((*_TURN, *_FLAGS), row, strict=True))
-    return PendingTurn(**values | {name: bool(values[name]) for name in _FLAGS})
+def _reply(row: Sequence[Any]) -> Reply:
+    turn, _, recalled, at, report, session_key = row
+    ids = tuple(str(each) for each in json.loads(recalled))
+    return Reply(turn=turn, at=at, recalled=ids, report=_report(report), session_key=str(session_key))
 
 
 def _report(body: str) -> ReplyReport | None:
@@ -407,14 +372,6 @@ def _slot(number: int) -> str:
     return f"slot {number}"
 
 
-def _taking_over(source: int, target: int) -> Callable[[Database], None]:
-    def work(database: Database) -> None:
-        for table in ("turns", "plans"):
-            database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (target, source))
-
-    return work
-
-
 def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
     replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
     added = {"undo": "restored", "link": "linked"}.get(plan.stage, "added")
@@ -424,3 +381,63 @@ def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
         yield plan.scope, memory.id, plan.at, added, replaced.get(memory.id, "")
     for moved in plan.moved:
         yield plan.scope, moved.memory.id, plan.at, "restored" if plan.stage == "undo" else plan.stage, ""
+
+
+# Delete rows of the journal that nothing needs, some at a time.
+
+_AT_ONCE: Final = 2_000
+_RECEIPTS_KEPT: Final = 20_000
+"""The number of a scope's newest receipts, and of its newest replies."""
+_CHANGES_KEPT: Final = 2_000
+"""The number of a scope's newest changes, which an undo can reach."""
+_REPEATED_SECONDS: Final = 7 * 86_400.0
+"""So long a reply is kept in any case: the id of its turn may come again."""
+_LOOKED_AT_FIRST: Final = 50_000
+_SCOPES_AT_ONCE: Final = 200
+
+
+class Tidier(Table):
+    """Deletes expired rows, and those that a scope has too many of."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        super().__init__(connection.unhurried)
+        self._trimmed: dict[str, int] = {}
+        """Up to which row each table was looked through for scopes that have too many."""
+
+    async def tidy(self, *, before: float, now: float) -> None:
+        """See `Turns.tidy`. Raises StoreBusyError: another host is tidying."""
+        await self._delete("observations", "id", "at < ?", before)
+        await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
+        await self._trim("receipts", "id", _RECEIPTS_KEPT)
+        await self._trim("changes", "receipt", _CHANGES_KEPT)
+        await self._trim("replies", "turn", _RECEIPTS_KEPT, "at < ?", now - _REPEATED_SECONDS)
+
+    async def _delete(self, table: str, key: str, where: str, *values: object) -> None:
+        """Delete the rows of a table that a condition names."""
+        some = f"SELECT {key} AS number FROM {table} WHERE {where} ORDER BY {key} LIMIT {_AT_ONCE}"
+        # A range of keys: a database reads it by its index, whatever it knows of the table.
+        query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
+        deleted = _AT_ONCE
+        while deleted == _AT_ONCE:
+            deleted = await self._connection.transact(
+                lambda database: database.execute(query, (*values, *values)).rowcount,
+                scopes=EVERY,
+                exclusive=["tidying"],
+                waits=False,
+            )
+
+    async def _trim(self, table: str, key: str, most: int, where: str = "TRUE", *values: object) -> None:
+        """Delete the oldest rows of each scope that has more than so many, where a condition holds of them.
+
+        Only scopes that have got rows since the last call are looked at, and at first those of the newest rows.
+        """
+        (newest,) = await self._column(EVERY, f"SELECT coalesce(max({key}), 0) FROM {table}")
+        since = self._trimmed.get(table, newest - _LOOKED_AT_FIRST)
+        recent = await self._column(EVERY, f"SELECT DISTINCT scope FROM {table} WHERE {key} > ?", since)
+        query = f"SELECT scope FROM {table} WHERE scope IN {AMONG} GROUP BY scope HAVING count(*) > ?"
+        for start in range(0, len(recent), _SCOPES_AT_ONCE):
+            some = json.dumps(recent[start : start + _SCOPES_AT_ONCE])
+            for scope in await self._column(EVERY, query, some, most):
+                last = f"SELECT {key} FROM {table} WHERE scope = ? ORDER BY {key} DESC LIMIT 1 OFFSET {most}"
+                await self._delete(table, key, f"scope = ? AND {key} <= ({last}) AND {where}", scope, scope, *values)
+        self._trimmed[table] = newest

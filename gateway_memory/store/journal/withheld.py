@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_memory.runtime.ground import Database
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE
 from gateway_memory.store.record import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
 _STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
+_ALL: Final = 2**31 - 1
 
 
 def withheld(database: Database, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
@@ -20,21 +21,29 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone.
     besides: ids of what is left out. Within a transaction.
     """
-    rows = database.execute(
-        "SELECT id, text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state <> 'active' AND state > '' AND (state IN ('forgotten', 'deleted') OR (state = 'undone' AND ?)) "
-        "ORDER BY changed_at DESC LIMIT ?",
-        (scope, undone, _NEWEST),
-    ).fetchall()
+    return Withheld(*_removed(database, scope, undone=undone, besides=besides, newest=_NEWEST))
+
+
+def forgotten(database: Database, scope: str) -> dict[str, float]:
+    """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
+
+    Within a transaction.
+    """
+    texts, _ = _removed(database, scope, undone=True, besides=(), newest=_ALL)
+    return {each.text: each.at for each in sorted(texts, key=lambda each: each.at)}
+
+
+def _removed(
+    database: Database, scope: str, *, undone: bool, besides: Sequence[str], newest: int
+) -> tuple[list[Forgotten], dict[str, float]]:
+    """Return the texts that were removed and that no memory has again, and the removed sessions with their times."""
+    rows = database.execute(SQL["withheld.removed"], (scope, undone, newest)).fetchall()
     rows = [row for row in rows if row[0] not in besides]
     if not rows:
-        return Withheld(())
+        return [], {}
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
     again = _active_texts(database, scope, [row[1] for row in lines])
-    query = (
-        "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
-        f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
-    )
+    query = SQL["withheld.replacements"]
     replacement = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
     texts = [
         Forgotten(text=words, at=at, replacement=replacement.get(identity, ""))
@@ -45,7 +54,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     ]
     exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
     talks = {str(row[1]): float(row[3]) for row in reversed(rows) if row[4] == TALK}  # the newest time counts
-    return Withheld([*texts, *_said_in(database, scope, exchanges)], talks)
+    return [*texts, *_said_in(database, scope, exchanges)], talks
 
 
 def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
@@ -54,29 +63,10 @@ def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, 
         return
     query = f'SELECT turn, "user", reply FROM episodes WHERE scope = ? AND turn IN {AMONG_NUMBERS}'
     rows = database.execute(query, (scope, json.dumps(list(exchanges)))).fetchall()
-    said = {int(turn): (str(user), str(reply)) for turn, user, reply in rows}
+    sides = {int(turn): (str(user), str(reply)) for turn, user, reply in rows}
     for turn, (words, at) in exchanges.items():
-        for side in said.get(turn, (words,)):
+        for side in sides.get(turn, (words,)):
             yield from (Forgotten(text=sentence, at=at) for sentence in sentences_of(side))
-
-
-def forgotten(database: Database, scope: str) -> dict[str, float]:
-    """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
-
-    Within a transaction.
-    """
-    rows = database.execute(
-        "SELECT text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state IN ('forgotten', 'undone', 'deleted') AND category <> ? ORDER BY changed_at",
-        (scope, TALK),
-    ).fetchall()
-    again = _active_texts(database, scope, [str(row[0]) for row in rows])
-    texts: dict[str, float] = {}
-    for text, quote, at, category, _ in rows:
-        if category != EXCHANGE and text not in again:
-            texts |= {words: float(at) for words in (str(text), str(quote)) if words}
-    exchanges = {int(turn): (str(quote), float(at)) for _, quote, at, category, turn in rows if category == EXCHANGE}
-    return texts | {each.text: each.at for each in _said_in(database, scope, exchanges)}
 
 
 def forget_for_good(database: Database, before: float) -> None:
@@ -91,8 +81,8 @@ def forget_for_good(database: Database, before: float) -> None:
     exchanges: dict[str, dict[int, tuple[str, float]]] = {}
     for scope, turn, quote, at in rows:
         exchanges.setdefault(str(scope), {})[int(turn)] = (str(quote), float(at))
-    for scope, said in exchanges.items():
-        hidden = Withheld(_said_in(database, scope, said))
+    for scope, of_scope in exchanges.items():
+        hidden = Withheld(_said_in(database, scope, of_scope))
         if not hidden:
             continue
         query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
@@ -147,8 +137,8 @@ def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:
     ends = {text: text.rstrip(_STOPS) for text in texts}
     forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
     query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND lower(rtrim(text, ?)) IN {AMONG}"
-    found = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
-    return {text for text, end in ends.items() if end.lower() in found}
+    active = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
+    return {text for text, end in ends.items() if end.lower() in active}
 
 
 def _ascii_lower(text: str) -> str:
@@ -180,10 +170,10 @@ def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, An
 def _record(body: str) -> dict[str, Any] | None:
     """Return a stored record; None for a body that holds none, as if nothing were withheld from what is shown."""
     try:
-        found = json.loads(body)
+        record = json.loads(body)
     except UNDECODABLE:
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def reconsider(

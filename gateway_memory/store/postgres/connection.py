@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import psycopg
@@ -15,10 +16,13 @@ from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, Database, Result, get_logger
 from gateway_memory.runtime.runtime import Threads
-from gateway_memory.store.journal.sql import Scopes, SqlConnection
+from gateway_memory.store.journal.sql import Scopes, SqlConnection, statements
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
 
 log = get_logger(__name__)
+
+SQL: Final = statements(Path(__file__).with_name("queries.sql"))
+"""The statements that take more than a line, by "module.name"; shorter ones are where they run."""
 
 # A transaction in PostgreSQL: what it sees, which locks it takes, and what the server itself ends.
 
@@ -341,8 +345,8 @@ class PostgresConnection:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
                         connection.execute(SEE_SOON, soon(scopes, self._seconds, _LOCK_SECONDS))
-                        found = Transaction(connection).execute(query, values)
-                    return found.fetchall()
+                        result = Transaction(connection).execute(query, values)
+                    return result.fetchall()
             except psycopg.OperationalError as error:
                 if isinstance(error, _ENOUGH) or tried == _TRIES - 1:
                     raise

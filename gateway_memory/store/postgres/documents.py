@@ -13,7 +13,7 @@ from gateway_memory.runtime.ground import EVERY, Database, get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from gateway_memory.store.journal.sql import SqlConnection, distinct
-from gateway_memory.store.summaries import parsed
+from gateway_memory.store.summaries import newest_of
 from recall import Stamp
 
 log = get_logger(__name__)
@@ -87,8 +87,8 @@ class DocumentRows(Documents):
             self._check_lock(database, scope)
             query = "SELECT content FROM documents WHERE folder = ? AND name = ?"
             for name in names:
-                found = database.execute(query, (scope.folder, name)).fetchone()
-                before = bytes(found[0]) if found else None
+                row = database.execute(query, (scope.folder, name)).fetchone()
+                before = bytes(row[0]) if row else None
                 after = change(name, before)
                 if after is None:
                     database.execute("DELETE FROM documents WHERE folder = ? AND name = ?", (scope.folder, name))
@@ -128,12 +128,11 @@ class RecordRows:
 
     def read(self, start: int = 0) -> bytes | None:
         query = "SELECT substring(content FROM CAST(? AS INTEGER)) FROM record_files WHERE scope = ?"
-        found = self._database.execute(query, (start + 1, self._scope)).fetchone()
-        return bytes(found[0]) if found else None
+        row = self._database.execute(query, (start + 1, self._scope)).fetchone()
+        return bytes(row[0]) if row else None
 
     def last(self) -> dict[str, Any] | None:
-        records, _ = parsed(self.read() or b"")
-        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+        return newest_of(self.read() or b"")
 
     def append(self, lines: bytes) -> None:
         self._database.execute(

@@ -12,40 +12,20 @@ from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.runtime.ground import EVERY
-from gateway_memory.store.postgres.connection import connected, see
+from gateway_memory.store.postgres.connection import SQL, connected, see
 from gateway_memory.store.steps import FIRST, Steps
 
 # What the role of hosts may do with the tables: how it is given, and what of it is missing.
 
-_GRANTS: Final = (
-    "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
-    "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
-    "REVOKE INSERT, UPDATE, DELETE ON migrations FROM {role}",
-    "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",
-    "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT EXECUTE ON FUNCTIONS TO {role}",
-)
-# Rows are numbered by identity columns, whose sequences need no right of their own. A partition is seen through its
-# table. Of the steps, a host reads which are applied; the table of a migration is the owner's.
-_NEEDED: Final = """
-    SELECT 'USAGE', 'the schema ' || n.nspname FROM pg_namespace n
-        WHERE n.nspname = %(schema)s AND NOT has_schema_privilege(%(role)s, n.oid, 'USAGE')
-    UNION ALL
-    SELECT string_agg(privilege, ', '), c.relname FROM pg_class c
-        CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege
-        WHERE c.relnamespace = to_regnamespace(quote_ident(%(schema)s)) AND c.relkind IN ('r', 'p')
-        AND NOT c.relispartition AND c.relname <> 'moving' AND (c.relname <> 'migrations' OR privilege = 'SELECT')
-        AND NOT has_table_privilege(%(role)s, c.oid, privilege) GROUP BY c.relname
-    UNION ALL
-    SELECT 'EXECUTE', p.proname || '()' FROM pg_proc p WHERE p.pronamespace = to_regnamespace(quote_ident(%(schema)s))
-        AND NOT has_function_privilege(%(role)s, p.oid, 'EXECUTE')
-"""
-
 
 def give(connection: psycopg.Connection[Any], schema: str, role: str) -> None:
-    """Let a role read and write the tables, those of later steps too. Within a transaction of the owner."""
+    """Let a role read and write the tables, those of later steps too. Within a transaction of the owner.
+
+    Rows are numbered by identity columns, whose sequences need no right of their own. A partition is seen through its
+    table. Of the steps, a host reads which are applied; the table of a migration is the owner's.
+    """
     names = {"schema": sql.Identifier(schema), "role": sql.Identifier(role)}
-    for grant in _GRANTS:
+    for grant in SQL["schema.grants"].split("; "):
         connection.execute(sql.SQL(grant).format(**names))
 
 
@@ -54,7 +34,7 @@ def missing(connection: psycopg.Connection[Any], schema: str, role: str) -> Sequ
 
     It is asked of the catalog, which every role may read, whatever it may do with the schema.
     """
-    rows = connection.execute(_NEEDED, {"schema": schema, "role": role}).fetchall()
+    rows = connection.execute(SQL["schema.missing_rights"], {"schema": schema, "role": role}).fetchall()
     return [f"{privileges} on {name}" for privileges, name in rows]
 
 
@@ -99,7 +79,7 @@ def state_of(dsn: str, schema: str) -> SchemaState:
 
 
 def _state_of(connection: psycopg.Connection[Any], schema: str) -> SchemaState:
-    known = connection.execute(_IS_MADE, {"schema": schema}).fetchone() == (True,)
+    known = connection.execute(SQL["schema.is_made"], {"schema": schema}).fetchone() == (True,)
     rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall() if known else []
     applied, ours = tuple(str(row[0]) for row in rows), STEPS.read()
     STEPS.check(applied, f"the schema {schema!r}")
@@ -109,13 +89,6 @@ def _state_of(connection: psycopg.Connection[Any], schema: str) -> SchemaState:
         unknown=tuple(name for name in applied if name not in ours and name not in STEPS.former),
         server=connection.info.server_version,
     )
-
-
-_IS_MADE: Final = (
-    "SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = %(schema)s AND c.relname = 'migrations')"
-)
-"""The catalog shows what a role may not use as well."""
 
 
 def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None = None) -> list[Doubt]:
@@ -160,7 +133,7 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
 
 def _check_rights(connection: psycopg.Connection[Any], schema: str, role: str | None) -> None:
     """Raise StoreError where there are no tables, and where there are some that the role may not use."""
-    if connection.execute(_IS_MADE, {"schema": schema}).fetchone() != (True,):
+    if connection.execute(SQL["schema.is_made"], {"schema": schema}).fetchone() != (True,):
         raise StoreError(
             f"the database {connection.info.dbname!r} has no tables in the schema {schema!r}: if it is the right one, "
             "run `gateway-memory db migrate` once, as the owner of the schema"
@@ -230,7 +203,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
-    done: list[str] = []
+    applied: list[str] = []
     with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection:
         if connection.info.server_version < _LEAST_VERSION:
             raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
@@ -255,26 +228,18 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
         state, steps = _state_of(connection, schema), STEPS.read()
         for name in state.missing:
             _briefly(connection, lambda: apply(name, steps[name]), name, until)  # noqa: B023 - called at once
-            done.append(name)
+            applied.append(name)
         if app_role:
             with connection.transaction():
                 give(connection, schema, app_role)
-        for table, constraint in connection.execute(_UNSEEN, {"schema": schema}).fetchall():
+        for table, constraint in connection.execute(SQL["schema.not_validated"], {"schema": schema}).fetchall():
             query = sql.SQL("ALTER TABLE {} VALIDATE CONSTRAINT {}")
             statement = query.format(sql.Identifier(table), sql.Identifier(constraint))
             try:
                 _briefly(connection, lambda: connection.execute(statement), constraint, until)  # noqa: B023
             except _BROKEN:
                 continue  # it holds for new rows; `status` names it
-    return done
-
-
-_UNSEEN: Final = (
-    "SELECT r.relname, c.conname FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid "
-    "JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = %(schema)s AND NOT c.convalidated "
-    "ORDER BY 1, 2"
-)
-"""Constraints that are not validated for old rows: a step only adds them, since validating all rows takes long."""
+    return applied
 
 
 def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], name: str, until: float) -> None:
@@ -309,30 +274,15 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
     ]
     if state.missing:
         return lines
-    counts = {
-        "wall between scopes": "SELECT CASE WHEN row_security_active('memories') THEN 'holds for ' ELSE "
-        "'does not hold for ' END || current_user",
-        "hosts": "SELECT count(*) FROM hosts WHERE until > now()",
-        "scopes": "SELECT count(*) FROM scope",
-        "memories": "SELECT count(*) FROM memories WHERE state = 'active'",
-        "episodes": "SELECT count(*) FROM episodes",
-        "turns that wait": "SELECT count(*) FROM turns",
-        "seconds that the oldest waits": "SELECT coalesce(round(extract(epoch FROM now()) - min(accepted_at)), 0) "
-        "FROM turns",
-        "rows without a vector": 'SELECT count(*) FROM "row" WHERE embedded = 0',
-        "scopes searched in the database": "SELECT count(*) FILTER (WHERE ready) || CASE WHEN EXISTS (SELECT 1 "
-        "FROM pg_extension WHERE extname = 'vector') THEN '' ELSE ' (without pgvector)' END FROM large",
-        "partitions of episodes": "SELECT count(*) FROM pg_inherits WHERE inhparent = 'episodes'::regclass",
-        "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
-        "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
-    }
     with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
         lines.append(("connection", _way_of(connection)))
-        unseen = [name for _, name in connection.execute(_UNSEEN, {"schema": schema}).fetchall()]
+        unseen = [name for _, name in connection.execute(SQL["schema.not_validated"], {"schema": schema}).fetchall()]
         lines.append(("constraints that old rows break", ", ".join(unseen) or "none"))
         see(connection, EVERY)
         return lines + [
-            (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
+            (name.removeprefix("status."), str((connection.execute(query).fetchone() or [""])[0]))
+            for name, query in SQL.items()
+            if name.startswith("status.")
         ]
 
 

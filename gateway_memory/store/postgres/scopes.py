@@ -17,6 +17,7 @@ from gateway_memory.store.journal.migration import Side, quoted, select
 from gateway_memory.store.journal.sql import member
 from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
+    SQL,
     Transaction,
     connected,
     failed,
@@ -69,18 +70,11 @@ class ScopeTables:
     ) -> list[tuple[str, sql.Composed, tuple[list[str]]]]:
         """Return each table that has rows of scopes, with a query of what it has; those that others refer to last."""
         keys, folders = [scope.key for scope in scopes], [scope.folder for scope in scopes]
-        query = (
-            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE "
-            "c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND "
-            "a.attname = 'scope' AND a.atttypid = 'text'::regtype AND c.relname <> 'sessions' ORDER BY c.relname"
-        )
+        query = SQL["scopes.tables"]
         tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
-        query = (
-            "SELECT relname FROM pg_class JOIN scope ON relname = 'large_vector_' || number WHERE key = ANY(%s) "
-            "AND relnamespace = to_regnamespace(%s)"
-        )
+        query = SQL["scopes.graphs"]
         graphs = [str(row[0]) for row in connection.execute(query, (keys, self._schema)).fetchall()]
-        found = [
+        conditions = [
             ("told", _OF_SESSIONS, keys),
             ("plans", _OF_PLANS, keys),
             *((table, _OF_GRAPH, keys) for table in graphs),
@@ -92,14 +86,14 @@ class ScopeTables:
         ]
         return [
             (table, sql.SQL(f"{verb} FROM {{}} WHERE {where}").format(sql.Identifier(table)), (values,))
-            for table, where, values in found
+            for table, where, values in conditions
         ]
 
     @contextmanager
     def _connected(self) -> Iterator[TimeoutConnection]:
         """A connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        there = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
-        with there as connection, connection.transaction():
+        opening = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
+        with opening as connection, connection.transaction():
             see(connection, EVERY)
             yield connection
 
@@ -183,10 +177,7 @@ class PostgresSide(Side):
         return _translated()
 
     def _tables(self) -> set[str]:
-        query = (
-            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind IN ('r', 'p') "
-            "AND NOT relispartition"
-        )
+        query = SQL["scopes.all_tables"]
         return {str(row[0]) for row in self._all(query, (self._schema,))}
 
     def _add(self, part: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -197,14 +188,8 @@ class PostgresSide(Side):
 
     def _counting(self) -> list[tuple[str, str, str]]:
         """Return the tables that number their rows: table, column, and the name of the sequence."""
-        query = (
-            "SELECT t.relname, a.attname, s.relname FROM pg_class s JOIN pg_depend d ON d.objid = s.oid "
-            "AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i' "
-            "JOIN pg_class t ON t.oid = d.refobjid "
-            "JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid "
-            "JOIN pg_namespace n ON n.oid = s.relnamespace WHERE s.relkind = 'S' AND n.nspname = ?"
-        )
-        return [found for found in self._all(query, (self._schema,)) if found[0] in PARTS]
+        query = SQL["scopes.numbered"]
+        return [row for row in self._all(query, (self._schema,)) if row[0] in PARTS]
 
 
 def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
@@ -217,10 +202,10 @@ def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
         if time.monotonic() > until:
             raise UsageError(f"the schema {schema!r}: a host is starting, or another move is running; try again later")
         time.sleep(_POLL_SECONDS)
-    found = connection.execute("SELECT count(*) FROM hosts WHERE until > now()").fetchone()
-    if found and found[0]:
+    hosts = connection.execute("SELECT count(*) FROM hosts WHERE until > now()").fetchone()
+    if hosts and hosts[0]:
         raise UsageError(
-            f"the schema {schema!r}: {found[0]} hosts have this memory open; end them first, "
+            f"the schema {schema!r}: {hosts[0]} hosts have this memory open; end them first, "
             "and wait 30 seconds for those that were killed"
         )
 

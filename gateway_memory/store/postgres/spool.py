@@ -4,14 +4,14 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
+from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, get_logger, private_file
 from gateway_memory.runtime.runtime import Threads
@@ -19,8 +19,7 @@ from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
-from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member
-from gateway_memory.store.journal.sqlite import transaction
+from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.report import ReplyReport
@@ -55,10 +54,10 @@ class PostgresTurns(Turns):
 
         def work(database: Database) -> tuple[list[int], bool]:
             query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
-            asked = {session: database.execute(query, (session,)) for session in sessions}
+            results = {session: database.execute(query, (session,)) for session in sessions}
             slots = {
-                session: int(row[0]) if (row := found.fetchone()) else self._slot.number
-                for session, found in asked.items()
+                session: int(row[0]) if (row := result.fetchone()) else self._slot.number
+                for session, result in results.items()
             }
             numbers = accept_all(database, [(turn, slots[turn.session_id]) for turn in turns])
             return numbers, any(slot != self._slot.number for slot in slots.values())
@@ -84,8 +83,8 @@ class PostgresEpisodes(Episodes):
 
         def drop(database: Database) -> int:
             forget_for_good(database, at)
-            found = database.execute("SELECT expire_episodes(?, ?)", (at, PAGE_TURNS)).fetchone()
-            return int(found[0]) if found else 0
+            row = database.execute("SELECT expire_episodes(?, ?)", (at, PAGE_TURNS)).fetchone()
+            return int(row[0]) if row else 0
 
         def delete_some(database: Database) -> int:
             query = (
@@ -215,10 +214,8 @@ class Spool:
         return self._database
 
     async def _run(self, work: Callable[[], T]) -> T:
-        try:
+        with store_errors(self._path, OSError, sqlite3.Error):
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except (OSError, sqlite3.Error) as error:
-            raise store_failed(self._path, error) from error
 
 
 class SpooledTurns(PostgresTurns):
@@ -286,7 +283,10 @@ class SpooledTurns(PostgresTurns):
         try:
             numbers = await self._accepted(turns)
         except (StoreRefusedError, StoreBusyError):
-            numbers = await self._accept_by_session(turns)
+            sessions: dict[str, list[tuple[int, NewTurn]]] = {}
+            for place, turn in turns:
+                sessions.setdefault(turn.session_id, []).append((place, turn))
+            numbers = await self._accept_each(sessions.values())
         await self._spool.remove(numbers)
         late = False
         for place, number in numbers.items():
@@ -303,43 +303,34 @@ class SpooledTurns(PostgresTurns):
         numbers = await self.accept_all([turn for _, turn in turns], waits=False)
         return dict(zip((place for place, _ in turns), numbers, strict=True))
 
-    async def _accept_by_session(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
-        """Accept turns session by session; return the numbers of those that are done with, by place.
+    async def _accept_each(self, groups: Iterable[Sequence[tuple[int, NewTurn]]]) -> dict[int, int]:
+        """Accept turns, each group of one session; return the numbers of those that are done with, by place.
+
+        A refused group is accepted turn by turn; a turn that the database refuses is set aside, and its number is 0.
+        The turns of a session that others have locked wait.
 
         Raises StoreError: the database is away.
         """
-        sessions: dict[str, list[tuple[int, NewTurn]]] = {}
-        for place, turn in found:
-            sessions.setdefault(turn.session_id, []).append((place, turn))
         numbers: dict[int, int] = {}
-        for session, turns in sessions.items():
+        for turns in groups:
+            session = turns[0][1].session_id
+            if session in self._busy:
+                continue
             try:
                 numbers |= await self._accepted(turns)
-            except StoreRefusedError:
-                numbers |= await self._accept_one_by_one(turns)
             except StoreBusyError:
-                self._keep(session)
-        return numbers
-
-    async def _accept_one_by_one(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
-        """Accept the turns of a session; set aside those that the database refuses, whose number is 0."""
-        numbers: dict[int, int] = {}
-        for place, turn in turns:
-            try:
-                numbers |= await self._accepted([(place, turn)])
+                self._busy[session] = asyncio.get_running_loop().time() + SERVER_BACKOFF_SECONDS
+                self._metrics.count("spool.held")
             except StoreRefusedError as error:
+                if len(turns) > 1:
+                    numbers |= await self._accept_each([each] for each in turns)
+                    continue
+                ((place, _),) = turns
                 await self._spool.set_aside(place, str(error))
                 self._metrics.fail(datetime.now(UTC), "spool", error)
                 log.error("spool.turn_refused", reason=str(error))
                 numbers[place] = 0
-            except StoreBusyError:
-                self._keep(turn.session_id)
-                break
         return numbers
-
-    def _keep(self, session: str) -> None:
-        self._busy[session] = asyncio.get_running_loop().time() + SERVER_BACKOFF_SECONDS
-        self._metrics.count("spool.held")
 
     async def send_last(self) -> None:
         """Send what waits, within two seconds. The rest stays."""
@@ -353,11 +344,8 @@ def waiting_in(path: Path) -> int:
     """Return how many turns wait in a file. Raises StoreError."""
     if not path.exists():
         return 0
-    try:
-        with closing(sqlite3.connect(path, timeout=10)) as database:
-            return int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
-    except sqlite3.Error as error:
-        raise store_failed(path, error) from error
+    with store_errors(path, sqlite3.Error), closing(sqlite3.connect(path, timeout=10)) as database:
+        return int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
 
 
 def _to_json(turn: NewTurn) -> dict[str, Any]:
@@ -368,12 +356,12 @@ def _to_json(turn: NewTurn) -> dict[str, Any]:
 
 
 def _from_json(raw: dict[str, Any]) -> NewTurn:
-    report, seen = raw["report"], raw["seen"]
+    report, observations = raw["report"], raw["seen"]
     return NewTurn(
         **{
             **raw,
             "recalled": tuple(raw["recalled"]),
             "report": ReplyReport.from_json(report) if report else None,
-            "seen": tuple(Observation(**each) for each in seen),
+            "seen": tuple(Observation(**each) for each in observations),
         }
     )
