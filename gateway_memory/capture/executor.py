@@ -126,7 +126,11 @@ class PlanExecutor:
             for event in each.events:  # before indexing: sessions must receive the update, not an edit of the file
                 self._announcer.written(event)
         with self._runtime.metrics.timed("ingest.index"):
-            await self._storage.follower.refresh(plan.target)
+            before = self._storage.follower.change(plan.target)
+            after = await self._storage.follower.refresh(plan.target)
+            if not any(each.plan.retired or each.plan.moved for each in executions):
+                memories = [memory for each in executions for memory in each.plan.added]
+                self._sessions.keep_opening(plan.scope, memories, before, after)
         if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
             await self.withhold(plan.target)
 

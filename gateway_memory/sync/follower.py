@@ -119,6 +119,10 @@ class Follower:
             refreshing.add_done_callback(consume_exception)
         return await asyncio.shield(refreshing)
 
+    def change(self, scope: Scope) -> int:
+        """Return the number of a scope's last change, as the last refresh returned it."""
+        return self._of(scope).changes
+
     def _of(self, scope: Scope) -> "_Scope":
         """Return the state of a scope. Beyond `_MOST_SCOPES`, the least recently used state is dropped."""
         of = self._scopes.get(scope.key)
@@ -149,8 +153,6 @@ class Follower:
         current = await self._documents.scan(scope)
         if self._is_known(of, current):
             return of.changes
-        self._changes += 1
-        of.changes = self._changes
         stamps = await self._recaller.stamps(scope.key)  # another process may have indexed them already
         known = {file: stamp for file, stamp in stamps.items() if not is_episode_page(file)}
         if self._generation != self._recaller.generation:  # the read may have replaced the index
@@ -172,6 +174,9 @@ class Follower:
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # Lines from before the first look are not edits.
             await self._load(scope, name, known, found_edits if looked else _Found())
+        if of.seen is None or _digests(of.seen) != _digests(known):  # else a file was young, or only touched
+            self._changes += 1
+            of.changes = self._changes
         of.seen = known
         edits = found_edits.by_hand()
         if self._edits and edits:
@@ -314,6 +319,10 @@ def _rank(file: str) -> tuple[bool, bool, str]:
 
 def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
+
+
+def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:
+    return {file: stamp.digest for file, stamp in stamps.items()}
 
 
 def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
