@@ -105,7 +105,7 @@ def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVeri
 
 
 async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
-    """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
+    """Serve a scope, and the project beside it, to the client that started this process, until the pipe is closed."""
 
     async def context() -> MemoryContext:
         return await open_context(memory, "stdio", whose)

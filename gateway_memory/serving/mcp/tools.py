@@ -16,7 +16,7 @@ from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import day_of
-from gateway_memory.scope import Scope, Whose, resolve_scope
+from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 
@@ -40,7 +40,7 @@ FindContext = Callable[[], Awaitable[MemoryContext]]
 
 async def open_context(memory: GatewayMemory, client: str, whose: Whose) -> MemoryContext:
     """Return the context of a client. client: the name in its session key."""
-    kind = "group" if resolve_scope(**whose).kind.is_shared else "direct"
+    kind = "group" if resolve_scopes(**whose)[0].kind.is_shared else "direct"
     return MemoryContext(memory, await memory.start_session(f"agent:{memory.agent}:mcp:{kind}:{client}", **whose))
 
 
