@@ -171,7 +171,7 @@ def _share(text: str) -> float:
 
 
 def _import(parser: Parser) -> None:
-    parser.add_argument("layout", choices=[*LAYOUTS, "auto"])
+    parser.add_argument("layout", choices=LAYOUTS)
     parser.add_argument("path", type=Path)
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--read", action="store_true")
