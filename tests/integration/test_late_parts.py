@@ -193,7 +193,7 @@ async def on_the_page(memory: GatewayMemory, session: Session) -> bool:
         query={"q": QUERY},
         form_token="",
     )
-    return bool((await memories(viewer)).values["late"])
+    return bool((await memories(viewer))["late"])
 
 
 SURFACES = (in_shell, in_shell_as_json, by_an_agent, in_chinese, over_http, by_mcp, on_the_page)
