@@ -44,8 +44,8 @@ class ShellCommand:
     @property
     def help(self) -> Text:
         """What it does."""
-        found: Text = (texts("shell").get(self.name) or texts("commands")[self.name])["help"]
-        return found
+        text: Text = (texts("shell").get(self.name) or texts("commands")[self.name])["help"]
+        return text
 
     def parser(self) -> Parser:
         """Return a parser of the command alone."""

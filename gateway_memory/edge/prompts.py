@@ -115,12 +115,12 @@ def _is_deed(each: Observation) -> bool:
 
 def _said(seen: Sequence[Observation]) -> float:
     """Return how much the user said, in letters. A Han character counts as two and a half."""
-    said = 0.0
+    letters = 0.0
     for each in seen:
         content = each.content.strip()
         if each.kind == "user" and not each.private and not (is_greeting(content) or is_small_talk(content)):
-            said += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
-    return said
+            letters += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
+    return letters
 
 
 def is_chinese(seen: Sequence[Observation]) -> bool:

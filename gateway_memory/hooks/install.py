@@ -242,9 +242,9 @@ def without_ours(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without our entries. Other entries keep their order."""
     hooks: dict[str, Any] = {}
     for event, entries in document.get("hooks", {}).items():
-        left = [kept for entry in entries for kept in _without_command(entry)]
-        if left or not entries:
-            hooks[event] = left
+        remaining = [kept for entry in entries for kept in _without_command(entry)]
+        if remaining or not entries:
+            hooks[event] = remaining
     return {**document, "hooks": hooks} if "hooks" in document else dict(document)
 
 
@@ -252,8 +252,8 @@ def _without_command(entry: Any) -> list[Any]:
     """Return the rest of an entry without our commands as a list, which is empty for our own entry."""
     inner = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(inner, list):
-        left = [each for each in inner if not _is_ours(each)]
-        return [] if inner and not left else [{**entry, "hooks": left}]
+        remaining = [each for each in inner if not _is_ours(each)]
+        return [] if inner and not remaining else [{**entry, "hooks": remaining}]
     return [] if _is_ours(entry) else [entry]
 
 

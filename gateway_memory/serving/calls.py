@@ -246,8 +246,8 @@ def _caller(who: models.SpeakerFacts | str | None) -> str:
 async def _within(deadline: float, work: Coroutine[Any, Any, T]) -> T | None:
     """Return the result of work, or None at a deadline of the loop's clock; the work goes on then."""
     task = asyncio.create_task(work)
-    left = max(0.0, deadline - asyncio.get_running_loop().time())
-    done, _ = await asyncio.wait([task], timeout=left)
+    seconds = max(0.0, deadline - asyncio.get_running_loop().time())
+    done, _ = await asyncio.wait([task], timeout=seconds)
     if not done:
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         return None

@@ -104,9 +104,9 @@ class Backlog:
         after = (since, 0)
         part: list[Episode] = []
         length = 0
-        while found := await self._episodes.unread(scope.key, after, _AT_ONCE):
-            after = found[-1].at, found[-1].turn
-            for each in found:
+        while episodes := await self._episodes.unread(scope.key, after, _AT_ONCE):
+            after = episodes[-1].at, episodes[-1].turn
+            for each in episodes:
                 if not self._may_read(scope, each):
                     continue
                 length += len(each.user) + len(each.reply)

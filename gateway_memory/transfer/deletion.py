@@ -145,8 +145,8 @@ def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
 @contextlib.contextmanager
 def _locked_exclusively(workspace: Path) -> Iterator[None]:
     """Hold the workspace exclusively: no process has it open, and none can start."""
-    with all_slots(workspace / STATE_FOLDER / "slots") as held:
-        if not held:
+    with all_slots(workspace / STATE_FOLDER / "slots") as is_alone:
+        if not is_alone:
             raise UsageError(f"{workspace}: another process has this memory open; end it first")
         yield
 
