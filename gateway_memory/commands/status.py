@@ -35,7 +35,7 @@ async def digest(ports: CommandPorts, session: Session, rest: str) -> str:
     for part in ("learnt", "changed"):
         listed = facts[part][:_LISTED]
         if listed:
-            lines.append(say(session.language, f"summary{part}"))
+            lines.append(say(session.language, f"digest_{part}"))
             lines += [f"- {each['id']} · {each['text']}" for each in listed]
         if len(facts[part]) > len(listed):
             lines.append(say(session.language, "digest_more", number=len(facts[part]) - len(listed)))
