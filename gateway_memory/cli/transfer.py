@@ -54,9 +54,9 @@ async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: flo
     lines = [f"{caught.read} exchanges read; {caught.kept} memories kept, {caught.waiting} to be approved"]
     if caught.waiting:
         lines.append("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")
-    if caught.left:
+    if caught.remaining:
         why = "the day's budget is used up" if caught.over_budget else "it gave no answer"
-        lines.append(f"{caught.left} exchanges wait for the model ({why}): gateway-memory read goes on")
+        lines.append(f"{caught.remaining} exchanges wait for the model ({why}): gateway-memory read goes on")
     if caught.excluded:
         lines.append(f"{caught.excluded} exchanges are left out by autoExtract.enabled or excludeSessionTypes")
     return lines
