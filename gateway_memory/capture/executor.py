@@ -89,11 +89,12 @@ class PlanExecutor:
         await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
 
     async def _execute(self, executions: Sequence["_Execution"]) -> None:
+        is_replay = any(each.number is not None for each in executions)
         try:
             writing = [each for each in executions if each.plan.writes]
             await asyncio.gather(*(self._begin(each) for each in writing))  # calls at the same time share a commit
             if writing:
-                await self._write(writing)
+                await self._write(writing, is_replay=is_replay)
             await asyncio.gather(
                 *(self._storage.turns.finish(each.plan, each.number, each.patches) for each in executions)
             )
@@ -110,7 +111,7 @@ class PlanExecutor:
         else:
             execution.events = await self._storage.event_log.planned(execution.number)
 
-    async def _write(self, executions: Sequence["_Execution"]) -> None:
+    async def _write(self, executions: Sequence["_Execution"], *, is_replay: bool) -> None:
         first, *others = executions
         plan = first.plan
         for each in executions:
@@ -128,7 +129,8 @@ class PlanExecutor:
         with self._runtime.metrics.timed("ingest.index"):
             before = self._storage.follower.change(plan.target)
             after = await self._storage.follower.refresh(plan.target)
-            if not any(each.plan.retired or each.plan.moved for each in executions):
+            # Before a replay, the index need not know what others have written.
+            if not (is_replay or any(each.plan.retired or each.plan.moved for each in executions)):
                 memories = [memory for each in executions for memory in each.plan.added]
                 self._sessions.keep_opening(plan.scope, memories, before, after)
         if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
