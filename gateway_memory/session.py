@@ -207,6 +207,18 @@ class Position(NamedTuple):
     change: int = -1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningState:
+    """What an opening was made from: it is current while this stays equal.
+
+    changes: the number of the last change of each scope's files. day: YYYY-MM-DD. record: the last session's record.
+    """
+
+    changes: Mapping[str, int]
+    day: str
+    record: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Switches:
     """The features that the user has switched in a session.
@@ -252,8 +264,8 @@ class Session:
         """The prefix of commands in answers to this session."""
         self.digest = ""
         """The week's digest, a part of its openings."""
-        self.opening_state: Sequence[object] | None = None
-        """The state of the scopes from which the opening was made."""
+        self.opening_state: OpeningState | None = None
+        """The state of the scopes from which the opening was made; None if it has to be made anew."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
         """The user's last messages, newest last. They complete a query that refers to them."""
         self.recalled: tuple[str, ...] = ()
@@ -460,6 +472,19 @@ class SessionRegistry:
         session = self._open.get(memory.session_id)
         if session:
             session.context.add([(memory.id, memory.text)])
+
+    def keep_opening(self, scope: str, memories: "Sequence[MemoryRecord]", before: int, after: int) -> None:
+        """Let a session's opening stay current over new memories of its own, which its context contains already.
+
+        before, after: the numbers of the scope's changes, see `Follower.refresh`.
+        """
+        session = self._open.get(memories[0].session_id) if memories else None
+        if session is None or session.context.ephemeral or session.opening_state is None:
+            return
+        if all(memory.session_id == session.session_id for memory in memories):
+            state = session.opening_state
+            changes = {**state.changes, scope: after} if state.changes.get(scope) == before else state.changes
+            session.opening_state = replace(state, changes=changes)
 
     def withhold(self, scope: str, withheld: "Withheld") -> None:
         """Remove forgotten text from the openings of a scope's sessions."""

@@ -220,11 +220,12 @@ class PlanExecutor:
         await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
 
     async def _execute(self, executions: Sequence["_Execution"]) -> None:
+        is_replay = any(each.number is not None for each in executions)
         try:
             writing = [each for each in executions if each.plan.writes]
             await asyncio.gather(*(self._begin(each) for each in writing))  # calls at the same time share a commit
             if writing:
-                await self._write(writing)
+                await self._write(writing, is_replay=is_replay)
             await asyncio.gather(
                 *(self._storage.turns.finish(each.plan, each.number, each.patches) for each in executions)
             )
@@ -241,7 +242,7 @@ class PlanExecutor:
         else:
             execution.events = await self._storage.event_log.planned(execution.number)
 
-    async def _write(self, executions: Sequence["_Execution"]) -> None:
+    async def _write(self, executions: Sequence["_Execution"], *, is_replay: bool) -> None:
         first, *others = executions
         plan = first.plan
         for each in executions:
@@ -257,7 +258,12 @@ class PlanExecutor:
             for event in each.events:  # before indexing: sessions must receive the update, not an edit of the file
                 self._announcer.written(event)
         with self._runtime.metrics.timed("ingest.index"):
-            await self._storage.follower.refresh(plan.target)
+            before = self._storage.follower.change(plan.target)
+            after = await self._storage.follower.refresh(plan.target)
+            # Before a replay, the index need not know what others have written.
+            if not (is_replay or any(each.plan.retired or each.plan.moved for each in executions)):
+                memories = [memory for each in executions for memory in each.plan.added]
+                self._sessions.keep_opening(plan.scope, memories, before, after)
         if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
             await self.withhold(plan.target)
 

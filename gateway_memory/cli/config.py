@@ -113,11 +113,11 @@ def _output(args: argparse.Namespace) -> str:
     if args.action == "check":
         config = load_config(args.file)
         lines = scan(read_text(args.file))
-        found = [
-            ConfigProblem(path=dotted(path), line=line_of(lines, path), message=said) for path, said in doubts(config)
+        problems = [
+            ConfigProblem(path=dotted(path), line=line_of(lines, path), message=text) for path, text in doubts(config)
         ]
-        if found:
-            raise ConfigFileError(args.file, sorted(found, key=lambda problem: problem.line or 0))
+        if problems:
+            raise ConfigFileError(args.file, sorted(problems, key=lambda problem: problem.line or 0))
         return f"{args.file}: no mistakes\n"
     if args.file is None and args.agent is None:
         return reference_text()

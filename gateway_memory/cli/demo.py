@@ -4,9 +4,10 @@ A criterion fails for what a reply is told, never for its time: how slow this ma
 """
 
 import asyncio
+import re
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Final
 
 from gateway_memory.cli.replay import TranscriptTurn, read_transcript
 from gateway_memory.config.load import load_config
-from gateway_memory.config.settings import Config, MemorySync
+from gateway_memory.config.settings import Config
 from gateway_memory.context.builder import Context
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.logs import configure_logging
@@ -27,7 +28,7 @@ _HANGING_SECONDS: Final = 120.0
 """After this, a memory that doesn't come hangs, on any machine."""
 _USUAL_SECONDS: Final = 1.0
 _USUAL_P95_SECONDS: Final = 0.2
-_ASKED: Final = (
+_QUESTIONS: Final = (
     ("我喜欢用 Python", "1", "A preference told in one session reaches another", "phone", "帮我写个脚本", "Python"),
     ("I prefer short", "1", "… in English too", "phone", "how long should your answers be?", "short answers"),
     ("我们决定订单系统", "2", "A decision is known elsewhere", "laptop", "订单系统的数据库选什么？", "PostgreSQL"),
@@ -37,19 +38,10 @@ _ASKED: Final = (
     ("Remember that the on-call", "3", "… in English too", "phone", "what is the on-call phone number?", "4471"),
 )  # fmt: skip
 """After a message that begins so: a criterion's number and title, the session that asks, its question, the answer."""
-_NOISE: Final = (
-    "Traceback",
-    "KeyError",
-    "left-pad",
-    "lock file",
-    "restart",
-    "重启",
-    "unit tests",
-    "temp files",
-    "WARN",
-    "31337",
-    "JSON",
-)
+_NOISE: Final = "Traceback|KeyError|left-pad|lock file|restart|重启|unit tests|temp files|WARN|31337|JSON".split("|")
+_SMALL_TALK: Final = ("谢谢", "haha thanks", "早上好", "good night")
+_Result = tuple[bool, str, str]
+"""Whether a criterion holds, what was asked, and what came."""
 
 
 class Demo:
@@ -63,31 +55,37 @@ class Demo:
         self.failed: list[str] = []
         self.slow: list[str] = []
 
-    async def run(self, turns: Iterable[TranscriptTurn]) -> None:
+    async def run(self, turns: Sequence[TranscriptTurn]) -> None:
         """Play everything, then show the seven acceptance criteria."""
         memory = self._memory
-        sessions = {
-            name: await memory.start_session(f"agent:main:{name}:direct:7", user=OWNER) for name in ("phone", "laptop")
-        }
-        asked: set[str] = set()
-        played = 0
+        sessions = {name: await self._session(f"agent:main:{name}:direct:7") for name in ("phone", "laptop")}
+        questions = list(_QUESTIONS)
         for turn in turns:
-            session = await memory.start_session(turn.session, user=OWNER)
+            session = await self._session(turn.session)
             context = await self._ask(session, turn.user)
             self._visible += turn.reply.count(context.text) if context.text else 0
             await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
-            played += 1
-            for start, number, title, asking, question, expected in _ASKED:
-                if turn.user.startswith(start) and start not in asked:
-                    asked.add(start)
-                    await self._criterion(number, title, sessions[asking], question, expected)
+            for each in [each for each in questions if turn.user.startswith(each[0])]:
+                questions.remove(each)
+                _, number, title, name, question, expected = each
+                self._report(number, title, await self._criterion(number, sessions[name], question, expected))
         await memory.flush()
-        self._say(f"\n{played} turns were played over three sessions, and two more asked questions beside them.\n")
-        await self._changed_mind()
-        self._files()
-        await self._unseen(sessions["laptop"])
-        await self._toggles()
-        self._latency()
+        _say(f"\n{len(turns)} turns were played over three sessions, and two more asked questions beside them.\n")
+        for number, title, check in (
+            ("3", "A changed mind: the newer window comes first", self._changed_mind),
+            ("4", "No debugging, one-off order or private span is kept, and nothing twice", self._files),
+            ("5", "Nothing of it is seen: no message of ours, no block for small talk", self._unseen),
+            ("6", "Every feature has its own switch", self._switches),
+            (
+                "7",
+                f"The first answer is hardly later (p95, usually below {_USUAL_P95_SECONDS * 1000:.0f} ms)",
+                self._latency,
+            ),
+        ):
+            self._report(number, title, await check())
+
+    async def _session(self, key: str) -> Session:
+        return await self._memory.start_session(key, user=OWNER)
 
     async def _ask(self, session: Session, message: str) -> Context:
         started = time.perf_counter()
@@ -95,20 +93,20 @@ class Demo:
         self._latencies.append(time.perf_counter() - started)
         return context
 
-    async def _criterion(self, number: str, title: str, session: Session, question: str, expected: str) -> None:
+    async def _criterion(self, number: str, session: Session, question: str, expected: str) -> _Result:
         """Ask in another session until the expected memory comes and is found, without a flush."""
         started = time.perf_counter()
-        came, found, took = "", "", 0.0
-        while not (expected in came and expected in found) and time.perf_counter() < started + _HANGING_SECONDS:
+        context, hit, seconds = "", "", 0.0
+        while not (expected in context and expected in hit) and time.perf_counter() < started + _HANGING_SECONDS:
             await asyncio.sleep(0.02)
-            if expected not in came:
-                came += (await self._ask(session, question)).text
-                took = time.perf_counter() - started
-            found = await self._first(session, question)
-        shown = f"{_quoted(came, expected)}\n        found: {found or '(nothing)'}"
-        self._report(number, title, holds=expected in came and expected in found, asked=question, came=shown)
-        if took > _USUAL_SECONDS:
-            self.slow.append(f"{number}: “{question}” took {took:.1f} s, usually less than {_USUAL_SECONDS:.0f} s")
+            if expected not in context:
+                context += (await self._ask(session, question)).text
+                seconds = time.perf_counter() - started
+            hit = await self._first(session, question)
+        if seconds > _USUAL_SECONDS:
+            self.slow.append(f"{number}: “{question}” took {seconds:.1f} s, usually less than {_USUAL_SECONDS:.0f} s")
+        came = f"{_quoted(context, expected)}\n        found: {hit or '(nothing)'}"
+        return expected in context and expected in hit, question, came
 
     async def _first(self, session: Session, question: str) -> str:
         """Return the best hit of a search that nothing else is built from, "" for none."""
@@ -117,84 +115,56 @@ class Demo:
         self._searches.append(time.perf_counter() - started)
         return hits[0].text if hits else ""
 
-    async def _changed_mind(self) -> None:
-        session = await self._memory.start_session("agent:main:later:direct:7", user=OWNER)
+    async def _changed_mind(self) -> _Result:
         question = "预发布环境的发布窗口"
-        newest = await self._first(session, question)
-        holds = "周二" in newest
-        self._report("3", "A changed mind: the newer window comes first", holds=holds, asked=question, came=newest)
+        newest = await self._first(await self._session("agent:main:later:direct:7"), question)
+        return "周二" in newest, question, newest
 
-    def _files(self) -> None:
+    async def _files(self) -> _Result:
         workspace = self._memory.workspace
         files = [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]
         texts = {file.name: file.read_text("utf-8") for file in files if file.exists()}
-        found = [word for word in _NOISE for text in texts.values() if word in text]
-        lines = [line for text in texts.values() for line in text.splitlines() if line.startswith("- ")]
-        python = sum("用 Python" in line for line in lines)
-        holds = not found and python == 1
-        self._report(
-            "4",
-            "No debugging, one-off order or private span is kept, and nothing twice",
-            holds=holds,
-            asked="the files",
-            came=f"{len(lines)} lines:",
-        )
-        for name, text in texts.items():
-            self._say(f"        {name}")
-            self._say("\n".join(f"          {line}" for line in text.splitlines() if line.startswith("- ")))
+        lines = {name: [line for line in text.splitlines() if line.startswith("- ")] for name, text in texts.items()}
+        python = sum("用 Python" in line for listed in lines.values() for line in listed)
+        noise = any(word in text for word in _NOISE for text in texts.values())
+        shown = [f"{sum(map(len, lines.values()))} lines:"]
+        for name, listed in lines.items():
+            shown += [f"        {name}", *(f"          {line}" for line in listed)]
+        return not noise and python == 1, "the files", "\n".join(shown)
 
-    async def _unseen(self, session: Session) -> None:
+    async def _unseen(self) -> _Result:
+        session = await self._session("agent:main:laptop:direct:7")
         await self._ask(session, "what is new?")  # takes the updates that wait for this session
-        texts = [
-            (await self._ask(session, message)).text for message in ("谢谢", "haha thanks", "早上好", "good night")
-        ]
-        holds = not any(texts) and not self._visible
-        self._report(
-            "5",
-            "Nothing of it is seen: no message of ours, no block for small talk",
-            holds=holds,
-            asked="谢谢 / haha thanks / …",
-            came="no block",
-        )
+        blocks = [(await self._ask(session, message)).text for message in _SMALL_TALK]
+        return not any(blocks) and not self._visible, "谢谢 / haha thanks / …", "no block"
 
-    async def _toggles(self) -> None:
+    async def _switches(self) -> _Result:
         shown: list[str] = []
         for feature in (*FEATURES, "episodes"):
             with tempfile.TemporaryDirectory() as folder:
-                shown.append(
-                    f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}"
-                )
-        holds = not any("STILL" in line for line in shown)
-        self._report(
-            "6",
-            "Every feature has its own switch",
-            holds=holds,
-            asked="each switched off by config",
-            came="; ".join(shown),
-        )
+                is_off = await _is_off(self._memory.config, feature, Path(folder))
+            shown.append(f"{feature}: {'off' if is_off else 'STILL ON'}")
+        return not any("STILL" in line for line in shown), "each switched off by config", "; ".join(shown)
 
-    def _latency(self) -> None:
-        replies, searches = _percentile(self._latencies, 0.95), _percentile(self._searches, 0.95)
-        shown = (
-            f"p50 {_percentile(self._latencies, 0.5) * 1000:.1f} ms, p95 {replies * 1000:.1f} ms over "
-            f"{len(self._latencies)} messages"
-        )
-        title = f"The first answer is hardly later (p95, usually below {_USUAL_P95_SECONDS * 1000:.0f} ms)"
-        self._report("7", title, holds=True, asked="before_reply", came=shown)
-        if replies > _USUAL_P95_SECONDS:
+    async def _latency(self) -> _Result:
+        median, replies = (_percentile(self._latencies, share) * 1000 for share in (0.5, 0.95))
+        if replies > _USUAL_P95_SECONDS * 1000:
             self.slow.append(
-                f"7: slower than {_USUAL_P95_SECONDS * 1000:.0f} ms on this machine: {replies * 1000:.0f} ms; "
-                f"the floor of a bare search was {searches * 1000:.0f} ms"
+                f"7: slower than {_USUAL_P95_SECONDS * 1000:.0f} ms on this machine: {replies:.0f} ms; "
+                f"the floor of a bare search was {_percentile(self._searches, 0.95) * 1000:.0f} ms"
             )
+        came = f"p50 {median:.1f} ms, p95 {replies:.1f} ms over {len(self._latencies)} messages"
+        return True, "before_reply", came
 
-    def _report(self, number: str, title: str, *, holds: bool, asked: str, came: str) -> None:
+    def _report(self, number: str, title: str, result: _Result) -> None:
+        holds, asked, came = result
         if not holds:
             self.failed.append(f"{number}: {title}")
-        self._say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked: {asked}\n        came:  {came}")
+        _say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked: {asked}\n        came:  {came}")
 
-    @staticmethod
-    def _say(text: str) -> None:
-        print(text, flush=True)  # noqa: T201 - what the demo is for
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - what the demo is for
 
 
 def _percentile(seconds: Sequence[float], share: float) -> float:
@@ -213,8 +183,10 @@ def _quoted(text: str, expected: str) -> str:
 
 async def _is_off(config: Config, feature: str, folder: Path) -> bool:
     """Return whether a feature that is switched off does nothing with a preference told in one session."""
-    memory = GatewayMemory(Config(defaults=_only_without(config.defaults, feature)), folder)
-    async with memory:
+    name = re.sub("([A-Z])", r"_\1", feature).lower()
+    switched_off = replace(getattr(config.defaults, name), enabled=False)
+    config = Config(defaults=replace(config.defaults, **{name: switched_off}))
+    async with GatewayMemory(config, folder) as memory:
         speaker = await memory.start_session("speaker", user=OWNER)
         listener = await memory.start_session("listener", user=OWNER)
         await memory.after_reply(speaker, user="记住：我的工位在三楼", reply="好")
@@ -235,13 +207,6 @@ async def _is_off(config: Config, feature: str, folder: Path) -> bool:
         }[feature]
 
 
-def _only_without(settings: MemorySync, feature: str) -> MemorySync:
-    name = {"autoExtract": "auto_extract", "autoRecall": "auto_recall", "incrementalSync": "incremental_sync"}.get(
-        feature, feature
-    )
-    return replace(settings, **{name: replace(getattr(settings, name), enabled=False)})
-
-
 def run(_: object = None) -> int:
     """Run the demo in a temporary folder; returns the exit code."""
     return asyncio.run(_demo())
@@ -249,21 +214,16 @@ def run(_: object = None) -> int:
 
 async def _demo() -> int:
     configure_logging(verbose=False)
-    print(_HEAD, flush=True)  # noqa: T201 - likewise
+    _say(_HEAD)
     turns = read_transcript(Path(str(resources.files("gateway_memory.cli") / "demo_transcript.jsonl")))
     with tempfile.TemporaryDirectory(prefix="gateway-memory-demo-") as folder:
         async with GatewayMemory(load_config(), folder) as memory:
             demo = Demo(memory)
             await demo.run(turns)
-    lines = ["", "Every criterion holds." if not demo.failed else "These do not hold:", *_indented(demo.failed)]
+    _say("\n  ".join(["\nThese do not hold:", *demo.failed]) if demo.failed else "\nEvery criterion holds.")
     if demo.slow:
-        lines += ["This machine is slow or busy at the moment, which is no failure:", *_indented(demo.slow)]
-    print("\n".join(lines))  # noqa: T201 - what the demo is for
+        _say("\n  ".join(["This machine is slow or busy at the moment, which is no failure:", *demo.slow]))
     return 1 if demo.failed else 0
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import write_private
-from gateway_memory.transfer.by_hand import Checkout, Committed, Saved, check_document, open_for, save_by_hand
+from gateway_memory.transfer.by_hand import Checkout, Saved, check_document, open_for, save_by_hand
 
 
 def run_edit(args: argparse.Namespace) -> int:
@@ -43,7 +43,7 @@ def run_edit(args: argparse.Namespace) -> int:
         kept = True
         saved = asyncio.run(_save(settings, args.workspace, scope, args.document, base, mine))
         kept = saved.outcome in ("conflict", "gone")
-        return _told(saved, args.document, of=scope.key, is_new=not base)
+        return _outcome(saved, args.document, of=scope.key, is_new=not base)
     finally:
         if kept:
             sys.stderr.write(f"nothing was saved; your text is kept in {path}\n")
@@ -70,29 +70,28 @@ def _edited(editor: list[str], path: Path) -> str | None:
         return None
 
 
-def _told(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
-    said = {
+def _outcome(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
+    """Print what became of an edit; returns the exit code."""
+    text = {
         "saved": f"saved, as a new document of {of}" if is_new else "saved",
         "merged": "saved, with what others have written meanwhile",
         "known": "others have made the same changes; there is nothing to save",
         "gone": "it was deleted meanwhile",
     }.get(saved.outcome)
     lines = ", ".join(map(str, saved.conflicts))
-    said = said or f"others have changed the same lines meanwhile (in your text: from {lines})"
+    text = text or f"others have changed the same lines meanwhile (in your text: from {lines})"
     failed = saved.outcome in ("conflict", "gone")
-    (sys.stderr if failed else sys.stdout).write(f"{name}: {said}\n")
+    (sys.stderr if failed else sys.stdout).write(f"{name}: {text}\n")
     return int(failed)
 
 
 async def _read(settings: MemorySync, workspace: Path, scope: Scope, name: str) -> str:
-
     async with open_for(settings, workspace, scope) as store:
         read = await store.documents.read(scope, name)
         return read[0] if read else ""
 
 
 async def _save(settings: MemorySync, workspace: Path, scope: Scope, name: str, base: str, mine: str) -> Saved:
-
     async with open_for(settings, workspace, scope) as store:
         return await save_by_hand(store.documents, scope, name, base=base, mine=mine)
 
@@ -107,8 +106,8 @@ def run_checkout(args: argparse.Namespace) -> int:
         async with open_for(settings, args.workspace, scope) as store:
             return await Checkout.make(store, scope, args.folder)
 
-    checkout, left = asyncio.run(made())
-    for name in left:
+    checkout, omitted = asyncio.run(made())
+    for name in omitted:
         sys.stderr.write(f"{name!r} was left out: no file of a checkout may have this name\n")
     print(f"{checkout.documents} documents of {scope.key} in {args.folder}")  # noqa: T201
     return 0
@@ -120,20 +119,18 @@ def run_commit(args: argparse.Namespace) -> int:
     if settings is None:
         return 1
     checkout = Checkout.of(args.folder)
-
-    done = Committed()
+    saved: list[bool] = []
 
     async def commit() -> None:
         async with open_for(settings, args.workspace, checkout.scope) as store:
-            await checkout.commit(store, done, delete=args.delete)
+            async for line, is_saved in checkout.commit(store, delete=args.delete):
+                print(line)  # noqa: T201
+                saved.append(is_saved)
 
-    try:
-        asyncio.run(commit())
-    finally:
-        sys.stdout.writelines(f"{line}\n" for line in done.lines)
-    if not done.lines:
+    asyncio.run(commit())
+    if not saved:
         print("nothing was changed")  # noqa: T201
-    return 0 if done.whole else 1
+    return 0 if all(saved) else 1
 
 
 def _settings(args: argparse.Namespace) -> MemorySync | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import KINDS, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
+from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
 WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
 
@@ -52,21 +52,26 @@ def add_whose(
     what: str = "{} memory instead of the owner's",
     *,
     owner: bool = False,
+    required: bool = False,
     metrics: str = "",
+    joined: str = "",
 ) -> None:
     """Add an option for each kind of scope: --user, --room and so on, of which one at most may be given.
 
     what: their help, with "a person's" or the like in the place of {}.
-    owner: add --owner too, and one of them must be given; otherwise, none of them means the owner.
+    owner: add --owner too. required: one of them must be given; otherwise, none of them means the owner.
     metrics: the help of --metrics, where no memory may be meant.
+    joined: the help of the options that may stand beside another one; "" if none may.
     """
-    whose = parser.add_mutually_exclusive_group(required=owner)
+    whose = parser.add_mutually_exclusive_group(required=required)
     if owner:
         whose.add_argument("--owner", action="store_true", help=what.format(KINDS[OWNER_KEY].possessive))
     if metrics:
         whose.add_argument("--metrics", action="store_true", help=metrics)
     for kind in _named_kinds():
-        whose.add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=what.format(kind.possessive))
+        stands_beside = bool(joined) and kind.may_be_joined
+        text = joined if stands_beside else what.format(kind.possessive)
+        (parser if stands_beside else whose).add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=text)
 
 
 def _named_kinds() -> list[Kind]:
@@ -74,12 +79,14 @@ def _named_kinds() -> list[Kind]:
 
 
 def named_of(args: argparse.Namespace) -> Whose:
-    """Return the scope that the options name, as keyword arguments; none for the owner.
+    """Return the scopes that the options name, as keyword arguments; none for the owner without --owner.
 
     An empty name does not count as left out: a script's unset variable must not select the owner.
     """
-    given = {kind.name: getattr(args, kind.name) for kind in _named_kinds()}
-    return cast("Whose", {name: value for name, value in given.items() if value is not None})
+    named = {kind.name: getattr(args, kind.name) for kind in _named_kinds()}
+    if getattr(args, "owner", False):
+        named["user"] = OWNER
+    return cast("Whose", {name: value for name, value in named.items() if value is not None})
 
 
 def whose_of(args: argparse.Namespace) -> Whose:

@@ -21,7 +21,8 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
 from gateway_memory.store.disk.workspace import write_private
 
-_FIELDS = {"session", "user", "reply", "at", "person", "room"}
+_NAMES = ("session", "person", "room", "project")
+_FIELDS = {*_NAMES, "user", "reply", "at"}
 _SHOWN: Final = 10
 _EMBEDDED_AT_ONCE: Final = 64
 
@@ -31,7 +32,7 @@ class TranscriptTurn:
     """One line of a transcript.
 
     session: the session's key. user, reply: the two messages. at: when it was said, ISO 8601 (None: now). person: whose
-    session it is (None: the owner's). room: the group that it is (then no person's).
+    session it is (None: the owner's). room: the group that it is (then no person's). project: the one that it joins.
     """
 
     session: str
@@ -40,6 +41,7 @@ class TranscriptTurn:
     at: datetime | None = None
     person: str | None = None
     room: str | None = None
+    project: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,12 +106,12 @@ def _turn(raw: Any) -> TranscriptTurn:
         if not isinstance(raw.get(name), str):
             raise ValueError(f"{name}: expected a string")  # noqa: TRY004 - likewise
     at = raw.get("at")
-    for name in ("session", "person", "room"):
+    for name in _NAMES:
         if raw.get(name) is not None and not is_name(raw[name]):
             raise ValueError(f"{name}: expected a name; without person and room, it is the owner's session")
     if not isinstance(at, str | None):
         raise ValueError("at: expected a time in ISO 8601")  # noqa: TRY004 - likewise
-    values = {name: raw[name] for name in ("session", "user", "reply", "person", "room") if raw.get(name) is not None}
+    values = {name: raw[name] for name in ("user", "reply", *_NAMES) if raw.get(name) is not None}
     return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
 
 
@@ -126,7 +128,7 @@ async def replay(
         if number % _EMBEDDED_AT_ONCE == 0:  # their searches then wait for no encoder
             memory.importer.expect([each.user for each in turns[number : number + _EMBEDDED_AT_ONCE]])
         user = None if turn.room is not None else OWNER if turn.person is None else turn.person
-        session = await memory.start_session(turn.session, user=user, room=turn.room)
+        session = await memory.start_session(turn.session, user=user, room=turn.room, project=turn.project)
         context = await memory.before_reply(session, turn.user, at=turn.at)
         report.blocks += bool(context.text)
         accepted = await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)

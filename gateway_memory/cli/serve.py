@@ -90,17 +90,17 @@ def run_page(args: argparse.Namespace) -> int:
     workspace = (folder or Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")).expanduser().absolute()
     url = args.url or f"http://{args.host or serve.host}:{serve.port if args.port is None else args.port}"
     if workspace.is_dir():
-        found = _link(url, host_token(workspace))
-        if found:
-            sys.stdout.write(f"{found}\n")
+        link = _link(url, host_token(workspace))
+        if link:
+            sys.stdout.write(f"{link}\n")
             return 0
         if args.url:
             sys.stderr.write(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`\n")
             return 1
 
     def tell(address: str) -> None:
-        found = _link(address, host_token(workspace))
-        sys.stdout.write(f"Open this link once, within ten minutes; Ctrl+C ends the service:\n{found}\n")
+        link = _link(address, host_token(workspace))
+        sys.stdout.write(f"Open this link once, within ten minutes; Ctrl+C ends the service:\n{link}\n")
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.

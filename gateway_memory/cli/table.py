@@ -44,8 +44,8 @@ class ShellCommand:
     @property
     def help(self) -> Text:
         """What it does."""
-        found: Text = (texts("shell").get(self.name) or texts("commands")[self.name])["help"]
-        return found
+        text: Text = (texts("shell").get(self.name) or texts("commands")[self.name])["help"]
+        return text
 
     def parser(self) -> Parser:
         """Return a parser of the command alone."""
@@ -122,11 +122,16 @@ def _serve(parser: Parser) -> None:
 def _token(parser: Parser) -> None:
     add, listed, revoke = _actions(parser, "add", "list", "revoke")
     add_workspace(add)
-    add_whose(add, "for {} memory", owner=True, metrics=add.help_of("--metrics") or "")
+    add_whose(add, "for {} memory", owner=True, required=True, metrics=add.help_of("--metrics") or "")
     add.add_argument("--name", default="", metavar="TEXT")
     add_workspace(listed)
     revoke.add_argument("id")
     add_workspace(revoke)
+
+
+def _mcp(parser: Parser) -> None:
+    add_memory(parser)
+    add_whose(parser, "{} memory; by default the owner's", owner=True, joined=parser.help_of("--project") or "")
 
 
 def _page(parser: Parser) -> None:
@@ -166,7 +171,7 @@ def _share(text: str) -> float:
 
 
 def _import(parser: Parser) -> None:
-    parser.add_argument("layout", choices=[*LAYOUTS, "auto"])
+    parser.add_argument("layout", choices=LAYOUTS)
     parser.add_argument("path", type=Path)
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--read", action="store_true")
@@ -291,7 +296,7 @@ COMMANDS: Final = (
     ShellCommand(name="serve", run="cli.serve:run_serve", arguments=_serve),
     ShellCommand(name="token", run="cli.serve:run_token", arguments=_token, needs_folder=True),
     ShellCommand(name="page", run="cli.serve:run_page", arguments=_page),
-    ShellCommand(name="mcp", run="cli.serve:run_mcp", arguments=_add_person),
+    ShellCommand(name="mcp", run="cli.serve:run_mcp", arguments=_mcp),
     ShellCommand(name="save-fact", run="cli.agent:save_fact", arguments=_fact),
     ShellCommand(name="save-summary", run="cli.agent:save_summary", arguments=_summary),
     ShellCommand(name="import", run="cli.transfer:run_import", arguments=_import),

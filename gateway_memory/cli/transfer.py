@@ -54,9 +54,9 @@ async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: flo
     lines = [f"{caught.read} exchanges read; {caught.kept} memories kept, {caught.waiting} to be approved"]
     if caught.waiting:
         lines.append("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")
-    if caught.left:
+    if caught.remaining:
         why = "the day's budget is used up" if caught.over_budget else "it gave no answer"
-        lines.append(f"{caught.left} exchanges wait for the model ({why}): gateway-memory read goes on")
+        lines.append(f"{caught.remaining} exchanges wait for the model ({why}): gateway-memory read goes on")
     if caught.excluded:
         lines.append(f"{caught.excluded} exchanges are left out by autoExtract.enabled or excludeSessionTypes")
     return lines
@@ -116,8 +116,8 @@ def _tell(args: argparse.Namespace, report: ImportReport) -> None:
         ]
         if name == "reviews" and not (rest or counts["reviews.added"]):
             continue
-        said = f" ({', '.join(rest)})" if rest else ""
-        print(f"{name}: {counts[f'{name}.added']} {would}added{said}")  # noqa: T201
+        others = f" ({', '.join(rest)})" if rest else ""
+        print(f"{name}: {counts[f'{name}.added']} {would}added{others}")  # noqa: T201
     if counts["memories.waiting"] + counts["reviews.added"]:
         print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
     if counts["episodes.added"] and not (args.read or args.dry_run):
@@ -175,7 +175,7 @@ def run_export(args: argparse.Namespace) -> int:
 async def _give(args: argparse.Namespace) -> int:
     async with GatewayMemory(load_config(args.config), args.workspace) as memory:
         if args.format == "markdown":
-            said = f"{await memory.exporter.copy(args.output)} files"
+            amount = f"{await memory.exporter.copy(args.output)} files"
         else:
             exported = memory.exporter.feedback() if args.format == "feedback" else memory.exporter.rows()
             rows = [row async for row in exported]
@@ -184,10 +184,10 @@ async def _give(args: argparse.Namespace) -> int:
                 write_private(args.output, "".join(lines).encode())
             else:
                 sys.stdout.writelines(lines)
-            said = f"{len(lines)} lines"
+            amount = f"{len(lines)} lines"
         for folder in (await memory.exporter.scopes())[1]:
             sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
-    sys.stderr.write(f"{said} exported\n")
+    sys.stderr.write(f"{amount} exported\n")
     return 0
 
 

@@ -86,8 +86,8 @@ class Browsing:
 
     async def scopes(self) -> list[str]:
         """Return the keys of the scopes that hold anything, the owner's first."""
-        found, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
-        return [scope.key for scope in found]
+        scopes, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
+        return [scope.key for scope in scopes]
 
     async def holds(self, scope: Scope) -> bool:
         """Return whether a scope holds anything."""
@@ -116,11 +116,11 @@ class Browsing:
             return None
         history = await self._storage.ledger.history(scope, identity)
         others = sorted({line.other for line in history if line.other})
-        said = await self._exchanges(scope, [record.turn] if record.turn else [])
+        exchanges = await self._exchanges(scope, [record.turn] if record.turn else [])
         return MemoryDetails(
             record=record,
             stored=stored,
-            said=said[0][1] if said else None,
+            said=exchanges[0][1] if exchanges else None,
             history=history,
             others=await self._storage.ledger.quotable(scope, others),
             uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
@@ -169,7 +169,7 @@ class Browsing:
         """Return the newest replies whose turns have a number below `before`, newest first."""
         scope = session.scope.key
         replies = await self._storage.turns.replies(scope, before=before, limit=limit)
-        said = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
+        exchanges = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
         considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
         ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
         known = await self._storage.ledger.quotable(scope, ids)
@@ -188,7 +188,7 @@ class Browsing:
         return [
             ReplyDetails(
                 reply=reply,
-                said=said.get(reply.turn),
+                said=exchanges.get(reply.turn),
                 recalled=[(identity, text_of(identity)) for identity in reply.recalled],
                 texts={identity: text_of(identity) for identity in considered[reply.turn]},
                 verdicts=verdicts.get(reply.turn, {}),
@@ -211,8 +211,8 @@ class Browsing:
         stands).
         """
         scope, ledger = session.scope.key, self._storage.ledger
-        found = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
-        named = dict.fromkeys(outcome.id for receipt in found for outcome in receipt.outcomes if outcome.id)
+        receipts = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
+        named = dict.fromkeys(outcome.id for receipt in receipts for outcome in receipt.outcomes if outcome.id)
         ids = set(list(named)[:limit])
         past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
         older = {line.other for lines in past.values() for line in lines if line.other} - ids
@@ -226,10 +226,10 @@ class Browsing:
         ]
 
     async def _talks(self, scope: str, turns: Sequence[int]) -> Sequence[Talk]:
-        found = await self._exchanges(scope, turns)
-        found.sort(key=lambda each: (each[0].session_id, each[1].turn))
+        episodes = await self._exchanges(scope, turns)
+        episodes.sort(key=lambda each: (each[0].session_id, each[1].turn))
         talks = []
-        for session_id, group in groupby(found, key=lambda each: each[0].session_id):
+        for session_id, group in groupby(episodes, key=lambda each: each[0].session_id):
             exchanges = list(group)
             key = exchanges[0][0].session_key
             talks.append(Talk(session_id=session_id, session_key=key, said=[said for _, said in exchanges]))
@@ -241,14 +241,14 @@ class Browsing:
         learnt: dict[int, list[MemoryRecord]] = {}
         for memory in await self._storage.ledger.of_turns(scope, turns):
             learnt.setdefault(memory.turn, []).append(memory)
-        found = []
+        exchanges = []
         for turn in turns:
             sides = quotable.sides(turn, past=True)
             if sides is not None:
                 episode = quotable.episodes[turn]
-                said = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))
-                found.append((episode, said))
-        return found
+                exchange = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))
+                exchanges.append((episode, exchange))
+        return exchanges
 
 
 def _begun(record: MemoryRecord, history: Sequence[HistoryLine]) -> MemoryRecord:

@@ -38,8 +38,8 @@ class Option:
         """What it does."""
         if self.values:
             return {"en": ", ".join(self.values), "zh": "、".join(self.values)}
-        found: Text = texts("commands")[self.command]["options"][self.name]
-        return found
+        text: Text = texts("commands")[self.command]["options"][self.name]
+        return text
 
     def as_typed(self, value: str) -> str:
         """Return the option as a person types it in the chat."""
@@ -189,8 +189,8 @@ class Command:
     @property
     def help(self) -> Text:
         """What it does."""
-        found: Text = texts("commands")[self.name]["help"]
-        return found
+        text: Text = texts("commands")[self.name]["help"]
+        return text
 
     def usage(self, language: Language) -> str:
         """Return the name with its argument."""

@@ -82,11 +82,11 @@ async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> 
     Raises:
         NotDone: there is none, or its file is never written to.
     """
-    found = await _of_id(ports, session, as_id(identity))
-    if found is None:
+    place = await _of_id(ports, session, as_id(identity))
+    if place is None:
         raise NotDone(phrase(session, "forget_unknown", id=shown(identity)))
-    check_ours(session, found[1])
-    return found
+    check_ours(session, place[1])
+    return place
 
 
 async def _of_id(ports: CommandPorts, session: Session, identity: str) -> tuple[Scope, Stored] | None:
@@ -132,8 +132,8 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
         answer = await _forget_session(ports, session, what.partition(" ")[2].strip())
         if answer is not None:
             return answer
-    if found := await _of_id(ports, session, identity):
-        scope, stored = found
+    if place := await _of_id(ports, session, identity):
+        scope, stored = place
         check_ours(session, stored)
         return await _forget_memory(ports, session, scope, stored)
     if turn := turn_of(identity):
@@ -155,16 +155,16 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     """
     await ports.storage.follower.refresh(session.scope)
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
-    found = named(what, near)
-    said = await _exchanges_with(ports, session, what)
-    meant = [found.certain] if found.certain else list(found.possible)
-    said = await _still_saying(ports, session.scope, what, meant, said)
-    if found.certain and not said:
-        return await _forget_memory(ports, session, session.scope, found.certain, reason="asked")
-    turns = {hit.turn for hit in said}
+    memories = named(what, near)
+    exchanges = await _exchanges_with(ports, session, what)
+    meant = [memories.certain] if memories.certain else list(memories.possible)
+    exchanges = await _still_saying(ports, session.scope, what, meant, exchanges)
+    if memories.certain and not exchanges:
+        return await _forget_memory(ports, session, session.scope, memories.certain, reason="asked")
+    turns = {hit.turn for hit in exchanges}
     if len(turns) == 1 and turns.issuperset(stored.entry.turn for stored in meant):
         return await _forget_exchange(ports, session, turns.pop())  # with the memory that was learnt from it, if any
-    choices = [*((stored.entry.id, stored.entry.text) for stored in meant), *_choices(said)]
+    choices = [*((stored.entry.id, stored.entry.text) for stored in meant), *_choices(exchanges)]
     if not choices:
         return await _forget_joined(ports, session, what)
     raise NotDone(_which(session, choices))
@@ -213,8 +213,8 @@ async def _session_of(ports: CommandPorts, session: Session, which: str) -> str:
         return latest[0].session_id if latest else ""
     if not which:
         return session.session_id
-    if found := await storage.episodes.session_of(scope.key, which):
-        return found
+    if session_id := await storage.episodes.session_of(scope.key, which):
+        return session_id
     known = await storage.sessions.find(which)
     if known and known.scope == scope.key:
         return which
@@ -229,7 +229,7 @@ async def _exchanges_with(ports: CommandPorts, session: Session, what: str) -> l
 
 
 async def _still_saying(
-    ports: CommandPorts, scope: Scope, what: str, memories: Sequence[Stored], said: Sequence[Hit]
+    ports: CommandPorts, scope: Scope, what: str, memories: Sequence[Stored], hits: Sequence[Hit]
 ) -> list[Hit]:
     """Return the exchanges that would still contain the words if these memories were forgotten."""
     known = await ports.storage.ledger.memories(scope.key, [stored.entry.id for stored in memories])
@@ -237,22 +237,22 @@ async def _still_saying(
     at = ports.memory.now().timestamp()
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
     sources = {stored.entry.turn for stored in memories}
-    quotable = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in said])
-    found: list[Hit] = []
-    for hit in said:
+    quotable = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in hits])
+    remaining: list[Hit] = []
+    for hit in hits:
         sides = quotable.sides(hit.turn, past=True) or ("", "")
         words = hidden.words_of(*sides)
         rest = tuple(hidden.cut(side, words=words) for side in sides)
         if _has(" ".join(rest), what) and not (rest == sides and hit.turn in sources):
-            found.append(hit)
-    return found
+            remaining.append(hit)
+    return remaining
 
 
 async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
     """List what a search finds for words that name nothing for certain."""
     hits = await ports.memory.search(session, what, limit=_CANDIDATES)
-    found = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
-    return _which(session, found) if found else None
+    candidates = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
+    return _which(session, candidates) if candidates else None
 
 
 def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:

@@ -39,16 +39,16 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
     if reply is None:
         return say(language, "why_none")
     known = await ports.storage.ledger.quotable(session.scope.key, reply.recalled)
-    held = say(language, "why_held")
+    mark = say(language, "why_held")
     in_context = {row.id for row in reply.report.rows if row.fate == "held"} if reply.report else set()
     lines = [*elsewhere, say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
     for identity in reply.recalled:
         hits = await ports.memory.get(session, identity, around=0)
         text = hits[0].text if hits else known[identity].text if identity in known else ""
-        lines.append(f"- {identity} · {text}".rstrip(" ·") + (held if identity in in_context else ""))
-    found = await _receipts_of(ports, session, reply.turn)
-    lines.append(say(language, "why_kept" if found else "why_waits"))
-    for receipt in reversed(found):
+        lines.append(f"- {identity} · {text}".rstrip(" ·") + (mark if identity in in_context else ""))
+    receipts = await _receipts_of(ports, session, reply.turn)
+    lines.append(say(language, "why_kept" if receipts else "why_waits"))
+    for receipt in reversed(receipts):
         for outcome in receipt.outcomes:
             if outcome.turn == reply.turn and outcome.action == "masked":
                 lines.append(say(language, "why_masked"))
@@ -62,8 +62,8 @@ async def _receipts_of(ports: CommandPorts, session: Session, turn: int) -> Sequ
     """Return the receipts of a turn. Before a link, it was recorded in the scope that was linked."""
     scope = session.scope.key
     for name in (scope, *below(await ports.storage.links.of(scope), scope)):
-        if found := await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=turn, scope=name):
-            return found
+        if receipts := await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=turn, scope=name):
+            return receipts
     return ()
 
 
@@ -85,14 +85,15 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     removed = [
         item.memory for item in plan.retired if item.memory.type != "S" and item.memory.category not in UNWRITTEN
     ]
-    said = [item.memory for item in plan.retired if item.memory.category in UNWRITTEN]
-    said = [memory for memory in said if memory.category == TALK] or said  # a session stands for its exchanges
+    unwritten = [item.memory for item in plan.retired if item.memory.category in UNWRITTEN]
+    # A session stands for its exchanges.
+    unwritten = [memory for memory in unwritten if memory.category == TALK] or unwritten
     restored = [memory for memory in plan.added if memory.type != "S"]  # stage summaries follow their facts unasked
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
     lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
     zone = ports.memory.zone
-    lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in said]
+    lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in unwritten]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
     if await ports.storage.event_log.edited_since(scope.key, at):
         lines.append(say(language, "undo_by_hand"))
@@ -172,8 +173,8 @@ async def receipts_record(ports: CommandPorts, session: Session, number: str) ->
     number = number.strip() or str(_RECEIPTS)
     if not (number.isascii() and number.isdigit() and 0 < len(number.lstrip("0")) <= _LONGEST_NUMBER):
         raise NotDone(phrase(session, "receipts_usage"))
-    found = await ports.storage.ledger.receipts(limit=int(number), scope=session.scope.key)
-    return {"receipts": [asdict(each) | {"at": iso_time(each.at, ports.memory.zone)} for each in found]}
+    newest = await ports.storage.ledger.receipts(limit=int(number), scope=session.scope.key)
+    return {"receipts": [asdict(each) | {"at": iso_time(each.at, ports.memory.zone)} for each in newest]}
 
 
 def _time(ports: CommandPorts, at: float) -> str:
@@ -197,8 +198,8 @@ async def wrong(ports: CommandPorts, session: Session, rest: str) -> str:
 
 async def counted(ports: CommandPorts, session: Session, *, since: float = 0.0) -> dict[str, int]:
     """Return how often each verdict was given. since: epoch seconds."""
-    found = Counter(each.verdict for each in await ports.storage.ledger.rated(session.scope.key, since=since))
-    return {"useful": found["useful"], "wrong": found["wrong"]}
+    verdicts = Counter(each.verdict for each in await ports.storage.ledger.rated(session.scope.key, since=since))
+    return {"useful": verdicts["useful"], "wrong": verdicts["wrong"]}
 
 
 async def _rate(ports: CommandPorts, session: Session, rest: str, verdict: Verdict) -> str:
@@ -219,5 +220,5 @@ async def _reply(ports: CommandPorts, session: Session, turn: int) -> Reply | No
     if not turn and not session.detached:
         return await ports.storage.turns.last_reply(session.scope.key, session.session_id)
     before = turn + 1 if turn else _LATEST
-    found = await ports.storage.turns.replies(session.scope.key, before=before, limit=1)
-    return found[0] if found and turn in (0, found[0].turn) else None
+    replies = await ports.storage.turns.replies(session.scope.key, before=before, limit=1)
+    return replies[0] if replies and turn in (0, replies[0].turn) else None

@@ -18,19 +18,19 @@ _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 async def review(ports: CommandPorts, session: Session, words: str) -> str:
     """Answer with the memories that are pending for the speaker, oldest first. words: only what contains them."""
-    found = await _waiting(ports, session, words)
-    if not found:
+    reviews = await _waiting(ports, session, words)
+    if not reviews:
         return phrase(session, "review_none")
     zone = ports.memory.zone
-    lines = [phrase(session, "review_title", number=len(found))]
-    for each in found[:_LISTED]:
+    lines = [phrase(session, "review_title", number=len(reviews))]
+    for each in reviews[:_LISTED]:
         lines.append(f"- {each.memory.id} · {day_of(each.at, zone)} · {each.memory.text}")
         about = await _line_of(ports, each)
         reason = phrase(session, f"review_{each.reason}", text=about)
         whose = "" if each.scope == session.scope.key else f" ({shown(each.scope)})"
         lines.append(f"  {reason}{whose}")
-    if len(found) > _LISTED:
-        lines.append(phrase(session, "digest_more", number=len(found) - _LISTED))
+    if len(reviews) > _LISTED:
+        lines.append(phrase(session, "digest_more", number=len(reviews) - _LISTED))
     return "\n".join([*lines, phrase(session, "review_how")])
 
 
@@ -87,11 +87,11 @@ async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
 
 async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:
     """Return the reviews pending in the session's scope; for the owner also those about the owner."""
-    found = await ports.storage.reviews.waiting(session.scope.key)
+    reviews = await ports.storage.reviews.waiting(session.scope.key)
     if session.scope.key == OWNER_KEY:
-        found += await ports.storage.reviews.of_owner()
+        reviews += await ports.storage.reviews.of_owner()
     sought = words.casefold().split()
-    return [each for each in found if all(word in each.memory.text.casefold() for word in sought)]
+    return [each for each in reviews if all(word in each.memory.text.casefold() for word in sought)]
 
 
 async def _named(ports: CommandPorts, session: Session, identity: str) -> Sequence[Review]:
@@ -101,14 +101,14 @@ async def _named(ports: CommandPorts, session: Session, identity: str) -> Sequen
         NotDone: there is none, or only the owner may decide.
     """
     named = as_id(identity)
-    found = [each for each in await _waiting(ports, session) if named in (each.memory.id, *_ALL)]
-    if not found:
+    reviews = [each for each in await _waiting(ports, session) if named in (each.memory.id, *_ALL)]
+    if not reviews:
         raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
     if named in _ALL:
-        found = [each for each in found if each.scope == session.scope.key and _may_decide(session, each)]
-    elif not _may_decide(session, found[0]):
+        reviews = [each for each in reviews if each.scope == session.scope.key and _may_decide(session, each)]
+    elif not _may_decide(session, reviews[0]):
         raise NotDone(phrase(session, "review_of_owner"))
-    return found
+    return reviews
 
 
 def _may_decide(session: Session, review: Review) -> bool:

@@ -175,8 +175,8 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
     """Return what a search finds as JSON values, best first."""
     hits, request = await _find(ports, session, typed)
     parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
-    found = zip(hits, parts, strict=True)
-    rows = [memory_row(ports, hit, hit.file) | {"kind": hit.kind, "score": hit.score} | each for hit, each in found]
+    explained = zip(hits, parts, strict=True)
+    rows = [memory_row(ports, hit, hit.file) | {"kind": hit.kind, "score": hit.score} | each for hit, each in explained]
     return {"results": rows, "semantic": hits.semantic, "outcome": hits.outcome}
 
 
@@ -205,10 +205,10 @@ def _answer(hits: Sequence[Hit], *, min_score: float, explain: bool, language: L
     sure = [hit for hit in hits if hit.score >= min_score]
     weak = [hit for hit in hits if hit.score < min_score]
     lines: list[str] = []
-    for title, found in (("search_title", sure), ("search_weak", weak)):
-        if found:
-            lines.append(say(language, title, count=len(found)))
-        for hit in found:
+    for title, listed in (("search_title", sure), ("search_weak", weak)):
+        if listed:
+            lines.append(say(language, title, count=len(listed)))
+        for hit in listed:
             lines.append(f"- {hit.id} · {hit.score:.2f} · {day_of(hit.at, zone)} · {one_line(hit.text)}")
             if explain and hit.kind not in ARCHIVED:
                 lines.append(_explained(hit, language))
@@ -221,12 +221,12 @@ def _explained(hit: Hit, language: Language) -> str:
     if not parts:
         return say(language, "explain_listed")
     terms = sorted((name for name in TERMS if name in parts), key=lambda name: -abs(parts[name]))
-    said = [f"{say(language, f'term_{name}')} {parts[name]:+.2f}" for name in terms if abs(parts[name]) >= _SHOWN_FROM]
+    shown = [f"{say(language, f'term_{name}')} {parts[name]:+.2f}" for name in terms if abs(parts[name]) >= _SHOWN_FROM]
     return say(
         language,
         "explain",
         rank=f"{parts['rank']:.2f}",
-        terms=" ".join(said),
+        terms=" ".join(shown),
         evidence=f"{parts['evidence']:+.2f}",
         coverage=f"{parts['coverage']:.0%}",
         cosine=f"{parts['cosine']:.2f}" if "cosine" in parts else say(language, "none"),

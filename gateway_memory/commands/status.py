@@ -30,21 +30,21 @@ _LISTED: Final = 20
 
 async def digest(ports: CommandPorts, session: Session, rest: str) -> str:
     """Answer what was learnt, changed and forgotten. rest: day (the default), week or month."""
-    found = await digest_record(ports, session, rest)
-    lines = [say(session.language, "digest_title", since=found["since"][:10], **found["counts"])]
+    facts = await digest_record(ports, session, rest)
+    lines = [say(session.language, "digest_title", since=facts["since"][:10], **facts["counts"])]
     for part in ("learnt", "changed"):
-        shown = found[part][:_LISTED]
-        if shown:
+        listed = facts[part][:_LISTED]
+        if listed:
             lines.append(say(session.language, f"digest_{part}"))
-            lines += [f"- {each['id']} · {each['text']}" for each in shown]
-        if len(found[part]) > len(shown):
-            lines.append(say(session.language, "digest_more", number=len(found[part]) - len(shown)))
-    if found["waiting"]:
-        lines.append(say(session.language, "digest_waits", number=found["waiting"]))
-    if any(found["feedback"].values()):
-        lines.append(phrase(session, "digest_feedback", **found["feedback"]))
-    if found["reviews"]:
-        lines.append(phrase(session, "digest_reviews", number=found["reviews"]))
+            lines += [f"- {each['id']} · {each['text']}" for each in listed]
+        if len(facts[part]) > len(listed):
+            lines.append(say(session.language, "digest_more", number=len(facts[part]) - len(listed)))
+    if facts["waiting"]:
+        lines.append(say(session.language, "digest_waits", number=facts["waiting"]))
+    if any(facts["feedback"].values()):
+        lines.append(phrase(session, "digest_feedback", **facts["feedback"]))
+    if facts["reviews"]:
+        lines.append(phrase(session, "digest_reviews", number=facts["reviews"]))
     return "\n".join(lines)
 
 
@@ -58,23 +58,23 @@ async def digest_record(ports: CommandPorts, session: Session, rest: str) -> dic
     if days is None:
         raise NotDone(phrase(session, "digest_usage"))
     since = ports.memory.now().timestamp() - days * _DAY_SECONDS
-    found = await digest_since(ports.storage, session.scope, since)
+    summary = await digest_since(ports.storage, session.scope, since)
     listed = {
         part: [{"id": memory.id, "text": memory.text} for memory in memories]
-        for part, memories in (("learnt", found.learnt), ("changed", found.changed))
+        for part, memories in (("learnt", summary.learnt), ("changed", summary.changed))
     }
     queue = await ports.storage.turns.queue()
     return {
         "since": iso_time(since, ports.memory.zone),
         **listed,
         "counts": {
-            "learnt": len(found.learnt),
-            "changed": len(found.changed),
-            "forgotten": found.forgotten,
-            "expired": found.expired,
+            "learnt": len(summary.learnt),
+            "changed": len(summary.changed),
+            "forgotten": summary.forgotten,
+            "expired": summary.expired,
         },
         "waiting": queue.rules + queue.batch,
-        "reviews": found.reviews,
+        "reviews": summary.reviews,
         "feedback": await counted(ports, session, since=since),
     }
 
@@ -154,27 +154,28 @@ async def _vectors(ports: CommandPorts, health: WorkspaceHealth) -> dict[str, An
     """Return how many rows of the index have vectors, whoever made them; None if the search is lexical only."""
     if ports.memory.settings.auto_recall.embedder.provider == "none":
         return None
-    found = await ports.storage.recaller.vectors()
+    vectors = await ports.storage.recaller.vectors()
     problem = next((state.problem for state in health.states if state.problem), "")
-    return {"encoder": found.encoder, "done": found.rows - found.missing, "rows": found.rows, "problem": problem}
+    done = vectors.rows - vectors.missing
+    return {"encoder": vectors.encoder, "done": done, "rows": vectors.rows, "problem": problem}
 
 
 def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> dict[str, Any] | None:
     """Return the connection to the broker: of the processes' connections, one that does not work, if there is one."""
-    found = [state.mqtt for state in health.states if state.mqtt]
-    if not found:
+    links = [state.mqtt for state in health.states if state.mqtt]
+    if not links:
         return None
-    mqtt = next((each for each in found if each.state != "connected"), found[0])
+    mqtt = next((each for each in links if each.state != "connected"), links[0])
     dropped: Counter[str] = Counter()
-    for each in found:
+    for each in links:
         dropped.update(each.dropped)
     return {
         "state": mqtt.state,
         "since": _at(ports, mqtt.since),
         "reason": mqtt.reason,
         "oldest_seconds": oldest_seconds,
-        "sent": sum(each.sent for each in found),
-        "received": sum(each.received for each in found),
+        "sent": sum(each.sent for each in links),
+        "received": sum(each.received for each in links),
         "dropped": dict(sorted(dropped.items())),
     }
 

@@ -118,11 +118,11 @@ class Edit:
         for keys, value in self.values.items():
             self._parent(result, keys)[keys[-1]] = value
         for keys, item in self._items(document).items():
-            found = self._parent(result, keys).setdefault(keys[-1], [])
-            if not isinstance(found, list):
+            items = self._parent(result, keys).setdefault(keys[-1], [])
+            if not isinstance(items, list):
                 raise self._in_the_way(keys, "list")
-            if item not in found:
-                found.append(item)
+            if item not in items:
+                items.append(item)
         return result
 
     def _parted(self, document: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +142,9 @@ class Edit:
                     self._parent(result, keys)[keys[-1]] = former
                 _prune(result, keys[:-1], before)
         for keys, item in self._items(document).items():
-            found, former = _at(result, keys), _at(before, keys)
-            if isinstance(found, list) and item in found and not (isinstance(former, list) and item in former):
-                found.remove(item)
+            items, former = _at(result, keys), _at(before, keys)
+            if isinstance(items, list) and item in items and not (isinstance(former, list) and item in former):
+                items.remove(item)
                 _prune(result, keys, before)
         return result
 

@@ -145,8 +145,8 @@ def _workspaces(path: Path, state: Path) -> list[Path]:
     each += listed if isinstance(listed, list) else []
     named = [one["workspace"] for one in each if isinstance(one, dict) and isinstance(one.get("workspace"), str)]
     usual = [*state.glob("workspace"), *state.glob("workspace-*"), *path.parent.glob("workspace")]
-    found = [*(Path(name).expanduser() for name in named), *usual]
-    return [folder for folder in dict.fromkeys(found) if folder.is_dir()]
+    folders = [*(Path(name).expanduser() for name in named), *usual]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 
 def _stays_on(folder: Path, where: Where) -> Iterator[str]:

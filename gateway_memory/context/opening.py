@@ -28,7 +28,7 @@ from gateway_memory.context.opening_text import (
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.session import Session
+from gateway_memory.session import OpeningState, Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.store import Store
@@ -136,11 +136,12 @@ class OpeningBuilder:
         self._runtime = runtime
         self._storage = storage
 
-    async def state(self, scopes: Sequence[Scope], now: datetime) -> Sequence[object]:
-        """Return a value that changes whenever an opening from these scopes may read differently."""
-        changes = [(scope.key, await self._storage.follower.refresh(scope)) for scope in scopes]
+    async def state(self, scopes: Sequence[Scope], now: datetime) -> OpeningState:
+        """Return what changes whenever an opening from these scopes may read differently."""
+        changes = {scope.key: await self._storage.follower.refresh(scope) for scope in scopes}
         last = await self._storage.records.last(scopes[0])
-        return changes, self._runtime.day_of(now.timestamp()), canonical(last) if last else ""
+        day = self._runtime.day_of(now.timestamp())
+        return OpeningState(changes=changes, day=day, record=canonical(last) if last else "")
 
     async def build(
         self,

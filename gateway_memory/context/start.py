@@ -230,10 +230,10 @@ class SessionStarter:
     async def _open_anew(self, session: Session) -> None:
         """Make the opening anew if its scope has changed, and mark its memories as told."""
         session_id, now = session.session_id, self._runtime.clock()
-        await self._changes.expire(session.scope)
-        state = await self._openings.state(session.who.scopes, now)
-        if state == session.opening_state:
+        if await self._openings.state(session.who.scopes, now) == session.opening_state:
             return
+        await self._changes.expire(session.scope)  # a memory expires with a day, which is a part of the state
+        state = await self._openings.state(session.who.scopes, now)
         told = session.context.has_outside_opening
         (opening, held), late = await self._openings.build(session, now, told)
         if session.session_id == session_id:

@@ -161,9 +161,9 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
     if _field(part, "thought") is True:
         return None
     for field in ("content", "parts", "text"):  # a message; "parts" and a part without a type: Google's form
-        found = _field(part, field)
-        if found is not None:
-            return found
+        content = _field(part, field)
+        if content is not None:
+            return content
     # An assistant's message with tool calls only, or a part in Google's form without text.
     if any(_field(part, field) is not None for field in ("role", *_UNSAID)):
         return None

@@ -21,8 +21,8 @@ SHELL: Final = "gateway-memory"
 @cache
 def texts(name: str) -> Mapping[str, Any]:
     """Return the content of a file in `texts/`."""
-    found: Mapping[str, Any] = json.loads((Path(__file__).parent / "texts" / f"{name}.json").read_bytes())
-    return found
+    content: Mapping[str, Any] = json.loads((Path(__file__).parent / "texts" / f"{name}.json").read_bytes())
+    return content
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from extractor import is_greeting, is_mostly_chinese, is_small_talk
+from gateway_memory.edge.phrases import texts
 from gateway_memory.store.journal.session_state import Observation
 
 # The shell command of this installation, for prompts and hooks, which can't rely on the PATH.
@@ -22,85 +23,12 @@ def own_command() -> str:
     return f"{shlex.quote(sys.executable)} -m gateway_memory.cli.entry"
 
 
-_FACT: Final = '{command} save-fact{reach} --content "…" --type W --entities "…" --confidence 0.9'
-_SUMMARY: Final = '{command} save-summary{reach} --topic "…" --summary "…" --decisions "…" --todos "…"'
-_STAGE: Final = '{command} save-fact{reach} --content "…" --type S'
+_COMMANDS: Final = {
+    "fact": '{command} save-fact{reach} --content "…" --type W --entities "…" --confidence 0.9',
+    "summary": '{command} save-summary{reach} --topic "…" --summary "…" --decisions "…" --todos "…"',
+    "stage": '{command} save-fact{reach} --content "…" --type S',
+}
 _SEARCH: Final = '{command} search{place} --semantic --max-results 5 "…"'
-
-_RULE: Final = (
-    """\
-## Saving the session to memory, in the same turn
-When you have completed what the user asked for, once a session and in the same turn:
-1. Judge whether the session holds anything that a later one should know; if not, do nothing.
-2. Save a summary, and each fact that will matter later (W: about the world, B: about the user's life and projects,
-   O: what the user likes or thinks):
-```bash
-{commands}
-```
-3. Leave out what is private or secret, and what the memory holds already. Say nothing of it in your reply.""",
-    """\
-## 任务完成时保存记忆（在自己的这一轮里）
-完成用户的请求后，每个会话一次，在同一轮里：
-1. 判断本次会话有没有以后用得到的内容；没有就什么都不做。
-2. 保存会话摘要，并逐条保存关键事实（W 客观事实，B 关于用户和项目，O 看法和偏好）：
-```bash
-{commands}
-```
-3. 不保存隐私和密钥，不重复已有的记忆；静默执行，不在回复中提及。""",
-)
-_FLUSH: Final = (
-    """\
-[Memory Flush]
-
-The context is about to be compacted (usage {usage}%, {messages} messages). Look back over the conversation and save the
-key facts that are not saved yet, one command each, and one stage summary of 50 to 100 words:
-```bash
-{fact}
-{stage}
-```
-W: facts of the world; B: what happened in the project; O: what the user prefers. Leave out what is private, secret or
-already in MEMORY.md. If there is nothing to keep, do nothing. Go on silently.""",
-    """\
-[Memory Flush]
-
-上下文即将压缩（当前使用率 {usage}%，消息数 {messages}）。
-请回顾当前对话，逐条保存尚未保存的关键事实，并保存一条 50-100 字的阶段摘要：
-```bash
-{fact}
-{stage}
-```
-W 客观事实，B 关于用户和项目，O 看法和偏好。不保存隐私和密钥，不重复 MEMORY.md 已有内容。
-没有需要保存的就不操作。静默继续，不向用户报告。""",
-)
-_FOLLOWUP: Final = (
-    """\
-[Session Save]
-
-The task is done and nothing of this session is saved yet. Save a summary (topic in one line, 100 to 200 words,
-decisions, todos) and the key facts:
-```bash
-{commands}
-```
-If there is too little to say, do nothing. Leave out what is private or secret. Do not report to the user.""",
-    """\
-[Session Save]
-
-任务已完成，本次会话还没有保存。请保存摘要（一句话主题、100-200 字摘要、关键决策、待办）和关键事实：
-```bash
-{commands}
-```
-内容太少则不操作；不保存隐私和密钥；完成后不向用户报告。""",
-)
-
-
-_TOOLS: Final = (
-    """\
-Memory of earlier sessions: before you answer what may depend on them, run `{search}`.
-When something should be known later, save it in the same turn, silently: `{fact}`; once a session: `{summary}`.""",
-    """\
-早先会话的记忆：回答可能与之有关的问题之前，先运行 `{search}`。
-有以后用得到的内容时，在同一轮里静默保存：`{fact}`；每个会话一次摘要：`{summary}`。""",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,31 +45,27 @@ class Prompts:
 
     def rule(self, session_id: str, *, chinese: bool) -> str:
         """Return the rule for the agent's prompt. It is the first layer and needs no turn of its own."""
-        return _RULE[chinese].format(commands=self._commands(session_id))
+        return self._text("rule", session_id, chinese=chinese)
 
     def tools(self, session_id: str, *, chinese: bool) -> str:
         """Return two lines for a session's start that tell an agent its commands."""
-        return _TOOLS[chinese].format(
-            search=_SEARCH.format(command=own_command(), place=self._place(agent=False)),
-            fact=self._filled(_FACT, session_id),
-            summary=self._filled(_SUMMARY, session_id),
-        )
+        search = _SEARCH.format(command=own_command(), place=self._place(agent=False))
+        return self._text("tools", session_id, chinese=chinese, search=search)
 
     def flush(self, session_id: str, *, usage: object, messages: object, chinese: bool) -> str:
         """Return the request before a compaction. usage: percent; messages: the number of messages."""
-        fact, stage = self._filled(_FACT, session_id), self._filled(_STAGE, session_id)
-        return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
+        return self._text("flush", session_id, chinese=chinese, usage=usage, messages=messages)
 
     def followup(self, session_id: str, *, chinese: bool) -> str:
         """Return the prompt of the last layer, which costs the agent a turn of its own."""
-        return _FOLLOWUP[chinese].format(commands=self._commands(session_id))
+        return self._text("followup", session_id, chinese=chinese)
 
-    def _commands(self, session_id: str) -> str:
-        return "\n".join(self._filled(line, session_id) for line in (_FACT, _SUMMARY))
-
-    def _filled(self, line: str, session_id: str) -> str:
+    def _text(self, name: str, session_id: str, *, chinese: bool, **values: object) -> str:
+        """Return a prompt of `texts/prompts.json` with the commands for a session."""
         reach = f"{self._place()} --session={shlex.quote(session_id)}"
-        return line.format(command=own_command(), reach=reach)
+        commands = {each: line.format(command=own_command(), reach=reach) for each, line in _COMMANDS.items()}
+        text: str = texts("prompts")[name]["zh" if chinese else "en"]
+        return text.format(**commands, **values)
 
     def _place(self, *, agent: bool = True) -> str:
         given = [("workspace", self.workspace), ("config", self.config), ("agent", self.agent if agent else "")]
@@ -191,12 +115,12 @@ def _is_deed(each: Observation) -> bool:
 
 def _said(seen: Sequence[Observation]) -> float:
     """Return how much the user said, in letters. A Han character counts as two and a half."""
-    said = 0.0
+    letters = 0.0
     for each in seen:
         content = each.content.strip()
         if each.kind == "user" and not each.private and not (is_greeting(content) or is_small_talk(content)):
-            said += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
-    return said
+            letters += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
+    return letters
 
 
 def is_chinese(seen: Sequence[Observation]) -> bool:

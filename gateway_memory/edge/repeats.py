@@ -39,11 +39,11 @@ class Repeats:
             done.exception()  # every caller may be gone
 
     async def _first(self, request: Request, work: Work, unknown: Work, *, sure: bool) -> str:
-        found = await self._requests.begin(request, self._timestamp())
-        if found:
-            return found
+        known = await self._requests.begin(request, self._timestamp())
+        if known:
+            return known
         try:
-            answer = json.dumps(await (work if found is None else unknown)())
+            answer = json.dumps(await (work if known is None else unknown)())
         except GatewayMemoryError as error:
             if sure or not isinstance(error, StoreError):
                 with contextlib.suppress(StoreError):

@@ -90,9 +90,9 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
 
 
 def _left(until: float) -> float:
-    if (left := until - time.monotonic()) <= 0:
+    if (seconds := until - time.monotonic()) <= 0:
         raise TimeoutError
-    return left
+    return seconds
 
 
 def _bound(path: Path) -> "socket.socket | None":
@@ -125,8 +125,8 @@ def _folder() -> Path | None:
     folder = Path(parent) / f"gateway-memory-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        state = folder.lstat()
     except OSError:
         return None
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
     return folder if ours else None

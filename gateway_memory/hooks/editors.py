@@ -97,8 +97,8 @@ def _repository_of(folder: Path) -> str:
             state = (
                 (root / state.read_text("utf-8").partition(":")[2].strip()).resolve().parents[1]
             )  # of .git/worktrees/NAME
-        found = _REMOTE.search((state / "config").read_text("utf-8", "replace"))
-        return found[1] if found else state.parent.name
+        remote = _REMOTE.search((state / "config").read_text("utf-8", "replace"))
+        return remote[1] if remote else state.parent.name
     return root.name
 
 
@@ -141,5 +141,5 @@ def _seconds(number: object) -> float:
 
 def event_in(command: str) -> str:
     """Return the event of which a command is our hook, or ""."""
-    found = OURS.search(command)
-    return found[1] if found else ""
+    command_match = OURS.search(command)
+    return command_match[1] if command_match else ""

@@ -95,8 +95,8 @@ class Hook:
 
     def _watch(self) -> None:
         """End the process when the limit is near, also while the main thread waits for a disk or a lock."""
-        while (left := self._last - time.monotonic()) > 0:
-            time.sleep(min(left, _LOOK_SECONDS))
+        while (remaining := self._last - time.monotonic()) > 0:
+            time.sleep(min(remaining, _LOOK_SECONDS))
             if self._over:
                 return
         if self._answering.acquire(blocking=False):

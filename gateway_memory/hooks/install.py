@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,7 +41,8 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
     lines, files = [], dict[str, Path]()
     for editor, name in FILES.items():
         for path in dict.fromkeys(folder.expanduser().absolute() / name for folder in (project, Path.home())):
-            ours = {event: command for command, _ in commands_in(_document(path)) if (event := event_in(command))}
+            document = _parsed(path, path.read_bytes() if path.exists() else b"")
+            ours = {event: command for command, _ in commands_in(document) if (event := event_in(command))}
             lines.append(f"{editor}: {f'{len(ours)} hooks' if ours else 'not installed'} ({path})")
             files = dict.fromkeys(ours, path) | files
             workspace = workspace or next(filter(None, map(_workspace_in, ours.values())), None)
@@ -110,12 +112,10 @@ def _advice(event: str, last: Mapping[str, Any], counts: Counter[str], place: Pa
             yield _text("do_other", logs=place / "logs")
 
 
-def _document(path: Path) -> object:
-    """Return the content of an editor's file, None without one."""
-    if not path.exists():
-        return None
+def _parsed(path: Path, content: bytes) -> Any:
+    """Return the document in an editor's file; {} for an empty one."""
     try:
-        return json.loads(path.read_text("utf-8-sig") or "{}")
+        return json.loads(content.removeprefix(BOM_UTF8).strip() or b"{}")
     except (ValueError, RecursionError):
         raise ValueError(f"{path}: this is no JSON; mend it first") from None
 
@@ -242,9 +242,9 @@ def without_ours(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without our entries. Other entries keep their order."""
     hooks: dict[str, Any] = {}
     for event, entries in document.get("hooks", {}).items():
-        left = [kept for entry in entries for kept in _without_command(entry)]
-        if left or not entries:
-            hooks[event] = left
+        remaining = [kept for entry in entries for kept in _without_command(entry)]
+        if remaining or not entries:
+            hooks[event] = remaining
     return {**document, "hooks": hooks} if "hooks" in document else dict(document)
 
 
@@ -252,8 +252,8 @@ def _without_command(entry: Any) -> list[Any]:
     """Return the rest of an entry without our commands as a list, which is empty for our own entry."""
     inner = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(inner, list):
-        left = [each for each in inner if not _is_ours(each)]
-        return [] if inner and not left else [{**entry, "hooks": left}]
+        remaining = [each for each in inner if not _is_ours(each)]
+        return [] if inner and not remaining else [{**entry, "hooks": remaining}]
     return [] if _is_ours(entry) else [entry]
 
 
@@ -267,13 +267,7 @@ def _file(editor: Editor, project: Path | None) -> EditedFile:
 
 
 def _read(path: Path, text: str | None) -> dict[str, Any]:
-    plain = (text or "").removeprefix("\ufeff")
-    if not plain.strip():
-        return {}
-    try:
-        document = json.loads(plain)
-    except (ValueError, RecursionError):
-        raise ValueError(f"{path}: this is no JSON; mend it first") from None
+    document = _parsed(path, (text or "").encode())
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
         raise ValueError(f'{path}: expected an object whose "hooks" holds a list for each event')

@@ -2,13 +2,12 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.edge.prompts import Prompts, is_chinese, is_significant, much_happened
-from gateway_memory.hooks.editors import joined_in
-from gateway_memory.hooks.state import hook_key, register, settings_of
+from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
+from gateway_memory.hooks.state import HookInput, hook_key, register
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal import session_state
@@ -20,64 +19,51 @@ _MODEL_SECONDS: Final = 20.0
 """The time for a model at a session's end, of the 30 s of an editor's hook."""
 
 
-def before_compaction(
-    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, until: float
-) -> str:
+def before_compaction(event: HookInput) -> str:
     """Return the request to the agent before its context is compacted, or "" if there is nothing to save.
 
     Without a transcript the content is unknown. A full context contains something, so the agent is asked to judge.
-
-    until: when the hook has to be done, by the monotonic clock.
     """
-    with _session(workspace, session_id, given, config, until) as (journal, pending):
-        journal.add_injected(session_id, (), anew=True)  # what was injected may be gone
+    with _session(event) as (journal, pending):
+        journal.add_injected(event.session_id, (), anew=True)  # what was injected may be gone
         with journal.transaction() as database:
-            seen = [*session_state.seen_in(database, OWNER_KEY, session_id), *pending]
-            is_used = session_state.has_left_anything(database, OWNER_KEY, session_id)
-    nothing = _transcript(given) is not None and not is_significant(seen) and not is_used
-    if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
+            seen = [*session_state.seen_in(database, OWNER_KEY, event.session_id), *pending]
+            is_used = session_state.has_left_anything(database, OWNER_KEY, event.session_id)
+    nothing = _transcript(event.given) is not None and not is_significant(seen) and not is_used
+    if nothing or not event.settings()["sessions"]["stageSummaries"]:
         return ""
-    usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
-    prompts = _prompts(workspace, config)
-    return prompts.flush(session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
+    usage, messages = event.given.get("context_usage_percent", "?"), event.given.get("message_count", "?")
+    return event.prompts.flush(event.session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
 
 
-def followup(
-    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object, until: float
-) -> str:
-    """Return the follow-up prompt if one is due: see `JournalInPlace.followup`. until: as in `before_compaction`.
+def followup(event: HookInput, status: object) -> str:
+    """Return the follow-up prompt if one is due: see `JournalInPlace.followup`.
 
     At the first stop, it is due only if much has happened. At later stops without a transcript, the agent judges
     whether there is anything to save.
     """
-    wanted = settings_of(workspace, config)["sessions"]
-    with _session(workspace, session_id, given, config, until, reached="stop") as (journal, pending):
+    wanted = event.settings()["sessions"]
+    with _session(event, reached="stop") as (journal, pending):
         if status not in ("completed", "aborted") or not (wanted["followups"] and wanted["records"]):
             return ""
-        if given.get("stop_hook_active") or given.get("loop_count"):  # it answers such a prompt
+        if event.given.get("stop_hook_active") or event.given.get("loop_count"):  # it answers such a prompt
             return ""
         with journal.transaction() as database:
-            first = session_state.count_stop(database, session_id) <= 1
-        known = _transcript(given) is not None
+            first = session_state.count_stop(database, event.session_id) <= 1
+        known = _transcript(event.given) is not None
 
         def is_worth_a_prompt(kept: list[Observation]) -> bool:
             seen = [*kept, *pending]
             return much_happened(seen) if first else is_significant(seen) or not known
 
-        kept = journal.followup(session_id, is_worth_a_prompt)
-    return (
-        "" if kept is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese([*kept, *pending]))
-    )
+        kept = journal.followup(event.session_id, is_worth_a_prompt)
+    return "" if kept is None else event.prompts.followup(event.session_id, chinese=is_chinese([*kept, *pending]))
 
 
-def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, until: float) -> None:
-    """Close the session, and write its record unless it is saved. This also indexes new facts.
-
-    until: as in `before_compaction`.
-    """
-    of = _session(workspace, session_id, given, config, until, reached="end")
-    with of as (journal, _), journal.transaction() as database:
-        if not session_state.is_open(database, session_id):
+def end(event: HookInput) -> None:
+    """Close the session, and write its record unless it is saved. This also indexes new facts."""
+    with _session(event, reached="end") as (journal, _), journal.transaction() as database:
+        if not session_state.is_open(database, event.session_id):
             return
     import asyncio
 
@@ -86,17 +72,16 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
     from gateway_memory.observability.logs import configure_logging
     from gateway_memory.scope import OWNER
 
-    loaded = load_config(config)
-    configure_logging(verbose=False, workspace=workspace, settings=loaded.defaults.logs)
-    project = joined.name if (joined := joined_in(given, workspace)) else None
-    reason = str(given.get("reason") or given.get("final_status") or "completed")[:40]
+    given, config, joined = event.given, load_config(event.config), event.joined
+    configure_logging(verbose=False, workspace=event.workspace, settings=config.defaults.logs)
+    project = joined.name if joined else None
 
     async def close() -> None:
-        async with GatewayMemory(loaded, workspace) as memory:
-            session = await memory.start_session(hook_key(session_id), user=OWNER, project=project)
+        async with GatewayMemory(config, event.workspace) as memory:
+            session = await memory.start_session(hook_key(event.session_id), user=OWNER, project=project)
             await memory.end_session(
                 session,
-                reason=reason,
+                reason=str(given.get("reason") or given.get("final_status") or "completed")[:40],
                 error=str(given.get("error_message") or ""),
                 duration_ms=_milliseconds(given.get("duration_ms")),
             )
@@ -115,44 +100,33 @@ def _milliseconds(value: object) -> float | None:
 
 
 @contextlib.contextmanager
-def _session(
-    workspace: Path,
-    session_id: str,
-    given: dict[str, Any],
-    config: Path | None,
-    until: float,
-    *,
-    reached: Reached = "",
-) -> Iterator[tuple[JournalInPlace, list[Observation]]]:
+def _session(event: HookInput, *, reached: Reached = "") -> Iterator[tuple[JournalInPlace, list[Observation]]]:
     """Open the journal, register the session, and read its transcript, or the reply in the event.
 
     Yields the journal, and the observations that are not stored yet.
     """
-    with JournalInPlace.open(workspace) as journal:
-        now = time.time()
-        project = joined_in(given, workspace)
-        register(journal, session_id, now, lives=reached != "end", joined=project)
-        settings = settings_of(workspace, config)
-        path, pending = _transcript(given), list[Observation]()
-        if path:
-            last = given.get("last_assistant_message")
+    with JournalInPlace.open(event.workspace) as journal:
+        now, joined, settings = time.time(), event.joined, event.settings()
+        register(journal, event.session_id, now, lives=reached != "end", joined=joined)
+        pending: list[Observation] = []
+        if path := _transcript(event.given):
             pending = feed(
                 journal,
-                session_id,
+                event.session_id,
                 path,
                 settings,
                 now,
-                until=until,
+                until=event.until,
                 reached=reached,
-                last=last,
-                joined=project.key if project else "",
+                last=event.given.get("last_assistant_message"),
+                joined=joined.key if joined else "",
             )
         elif settings["observations"]["enabled"]:
-            read_last_message(journal, session_id, given, now)
+            read_last_message(journal, event.session_id, event.given, now)
         yield journal, pending
 
 
-def _transcript(given: dict[str, Any]) -> Path | None:
+def _transcript(given: Mapping[str, Any]) -> Path | None:
     """Return the transcript that an editor names, or None if there is none."""
     named = given.get("transcript_path")
     if not isinstance(named, str) or not named:
@@ -162,7 +136,3 @@ def _transcript(given: dict[str, Any]) -> Path | None:
         return path if path.is_file() else None
     except (OSError, ValueError, RuntimeError):  # a name that is too long or invalid, or ~nobody
         return None
-
-
-def _prompts(workspace: Path, config: Path | None) -> Prompts:
-    return Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from extractor import is_greeting, is_small_talk
 from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.state import hook_key, settings_of, zone_of
+from gateway_memory.hooks.state import HookInput, hook_key, zone_of
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.injected import open_injected
 
@@ -36,39 +36,32 @@ class _Hit(NamedTuple):
     at: float
 
 
-def relevant(
-    workspace: Path,
-    session_id: str,
-    prompt: object,
-    config: Path | None,
-    now: float,
-    *,
-    until: float,
-    joined: Scope | None = None,
-) -> str:
+def relevant(event: HookInput, now: float) -> str:
     """Return the block to inject beside a prompt, "" for none. Nothing is injected twice in a session.
 
-    now: epoch seconds. until: when the hook has to be done, by the monotonic clock. joined: the project.
+    now: epoch seconds.
 
     Raises:
         ConfigError: the config has mistakes.
         StoreError: the journal is locked, damaged or not there.
     """
+    prompt = event.given.get("prompt")
     message = _PRIVATE.sub(" ", prompt[:_LONGEST]).strip() if isinstance(prompt, str) else ""
     if not message or _COMMAND.match(message) or is_greeting(message) or is_small_talk(message):
         return ""
-    settings = settings_of(workspace, config)
+    settings = event.settings()
     wanted, zone = settings["autoRecall"], zone_of(settings)
-    with open_injected(workspace, session_id) as shown:
-        if not shown.recalls(hook_key(session_id), configured=wanted["enabled"]):
+    with open_injected(event.workspace, event.session_id) as injected:
+        if not injected.recalls(hook_key(event.session_id), configured=wanted["enabled"]):
             return ""
-        hits: Sequence[_Hit | Line] | None = _by_gateway(workspace, message, wanted, until, joined)
+        joined = event.joined
+        hits: Sequence[_Hit | Line] | None = _by_gateway(event.workspace, message, wanted, event.until, joined)
         if hits is None:
-            hits = _in_place(workspace, message, wanted, now, zone, joined)
-        new = shown.fresh([(line.id, line.text) for line in hits])
+            hits = _in_place(event.workspace, message, wanted, now, zone, joined)
+        new = injected.fresh([(line.id, line.text) for line in hits])
         fresh = [line for line, is_new in zip(hits, new, strict=True) if is_new]
         text = relevant_block(fresh, zone, wanted["maxInjectedTokens"])
-        shown.add([(line.id, line.text) for line in fresh if f"({line.id}, " in text])
+        injected.add([(line.id, line.text) for line in fresh if f"({line.id}, " in text])
         return text
 
 
@@ -95,5 +88,5 @@ def _in_place(
 
     lines = lines_of(workspace, zone, now)
     lines += lines_of(workspace, zone, now, joined) if joined else []
-    found = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
-    return [line for _, line in found]
+    hits = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
+    return [line for _, line in hits]

@@ -61,7 +61,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
         return day_of(at, zone)
 
     about = profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else []
-    found = _found(lines, queries_of(known.last), wanted["maxFound"], now, zone)
+    hits = _found(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
             memory=with_marks(memory, known.outdated),
@@ -69,7 +69,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             about=with_marks(about, known.outdated),
             last=known.last,
             talk=last_talk(known.first, known.quotable, day) if known.quotable else None,
-            related=with_marks(found, known.outdated),
+            related=with_marks(hits, known.outdated),
             joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
@@ -154,5 +154,5 @@ def _found(
     """Return the memories that are related to what the last session left open, one for each in turn."""
     searches = [related(lines, query, limit=limit, min_score=LEAST_RELATED, now=now, zone=zone) for query in queries]
     in_turn = {hit[1].id: hit[1] for hits in zip_longest(*searches) for hit in hits if hit}
-    found = list(in_turn.values())[:limit]
-    return [OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text) for line in found]
+    related_lines = list(in_turn.values())[:limit]
+    return [OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text) for line in related_lines]

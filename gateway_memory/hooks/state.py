@@ -7,14 +7,45 @@ import os
 from collections.abc import Mapping
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateway_memory.errors import UsageError
+from gateway_memory.hooks.editors import joined_in
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder, write_private
 
 if TYPE_CHECKING:
+    from gateway_memory.edge.prompts import Prompts
     from gateway_memory.scope import Scope
     from gateway_memory.store.journal.in_place import JournalInPlace
+
+
+class HookInput(NamedTuple):
+    """What an editor's event says, and the memory that it concerns.
+
+    given: the input of the hook. until: when the hook has to be done, by the monotonic clock.
+    """
+
+    given: Mapping[str, Any]
+    workspace: Path
+    session_id: str
+    config: Path | None
+    until: float
+
+    @property
+    def joined(self) -> "Scope | None":
+        """The project that the session has joined."""
+        return joined_in(self.given, self.workspace)
+
+    @property
+    def prompts(self) -> "Prompts":
+        """The prompts for its agent."""
+        from gateway_memory.edge.prompts import Prompts
+
+        return Prompts(workspace=str(self.workspace), config=str(self.config.absolute()) if self.config else "")
+
+    def settings(self) -> dict[str, Any]:
+        """Return the checked settings, by their keys. Raises ConfigError."""
+        return settings_of(self.workspace, self.config)
 
 
 def hook_key(session_id: str) -> str:
@@ -52,9 +83,9 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
         ConfigError: the config has mistakes, or can't be read.
     """
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads(_compiled(workspace, config).read_bytes())
-        if isinstance(found, dict):
-            return found
+        cached = json.loads(_compiled(workspace, config).read_bytes())
+        if isinstance(cached, dict):
+            return cached
     from gateway_memory.config.load import load_config, render_config
 
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]

@@ -118,14 +118,14 @@ def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[Exchange]:
     reader = _Reader(session_id)
     for entry in _entries(lines):
         reader.take(entry)
-    return reader.found
+    return reader.exchanges
 
 
 class _Reader:
     """Makes exchanges of the entries of a transcript."""
 
     def __init__(self, session_id: str) -> None:
-        self.found: list[Exchange] = []
+        self.exchanges: list[Exchange] = []
         self._current: Exchange | None = None
         self._session_id = session_id
         self._equal: Counter[tuple[str, str]] = Counter()
@@ -134,18 +134,18 @@ class _Reader:
     def take(self, entry: dict[str, Any]) -> None:
         """Take the next entry."""
         parts = _parts(entry)
-        said = "\n".join(part["text"] for role, part in parts if role == "user" and "text" in part).strip()
-        if _ends(entry) or said.startswith(_INTERRUPTED):
+        message = "\n".join(part["text"] for role, part in parts if role == "user" and "text" in part).strip()
+        if _ends(entry) or message.startswith(_INTERRUPTED):
             self._end()
-        elif said.startswith(_OURS):
+        elif message.startswith(_OURS):
             self._end()
             self._current = None  # what follows belongs to no exchange
-        elif said:
-            if self._is_repeated(entry, said):
+        elif message:
+            if self._is_repeated(entry, message):
                 return
             self._end()
-            self._current = Exchange(id=self._id(entry, said), at=_time(entry), user=said)
-            self.found.append(self._current)
+            self._current = Exchange(id=self._id(entry, message), at=_time(entry), user=message)
+            self.exchanges.append(self._current)
         if self._current and not self._current.ended:
             for role, part in parts:
                 self._current.add(role, part)
@@ -155,14 +155,14 @@ class _Reader:
         if self._current:
             self._current.ended = True
 
-    def _is_repeated(self, entry: dict[str, Any], said: str) -> bool:
+    def _is_repeated(self, entry: dict[str, Any], message: str) -> bool:
         """Return whether an entry is Cursor's second line of the message that waits for its reply."""
         current = self._current
         if current is None or current.ended or current.parts[1:] or _known_id(entry):
             return False
-        return current.user == said
+        return current.user == message
 
-    def _id(self, entry: dict[str, Any], said: str) -> str:
+    def _id(self, entry: dict[str, Any], message: str) -> str:
         """Return the id of a user's message: its own, else a digest of its time and its cleaned words.
 
         Without a time, it is an id of this session alone. Equal messages of one minute are counted.
@@ -171,7 +171,7 @@ class _Reader:
         if known:
             return known
         stamp = _TIME.search(_head(entry))
-        key = (stamp[0] if stamp else self._session_id, clean(said[:_COMPARED]).text)
+        key = (stamp[0] if stamp else self._session_id, clean(message[:_COMPARED]).text)
         self._equal[key] += 1
         return hashlib.blake2b("\0".join((*key, str(self._equal[key]))).encode(), digest_size=16).hexdigest()
 
@@ -223,8 +223,8 @@ def _own_words(part: dict[str, Any]) -> dict[str, Any]:
     text = part.get("text")
     if part.get("type", "text") != "text" or not isinstance(text, str):
         return {name: value for name, value in part.items() if name != "text"}
-    said = "\n".join(_QUERY.findall(text)) if "<user_query>" in text else _ADDED.sub("", text)
-    return {"type": "text", "text": "" if said.startswith(_CURSORS) else well_formed(said)}
+    words = "\n".join(_QUERY.findall(text)) if "<user_query>" in text else _ADDED.sub("", text)
+    return {"type": "text", "text": "" if words.startswith(_CURSORS) else well_formed(words)}
 
 
 def _ends(entry: dict[str, Any]) -> bool:
@@ -336,8 +336,8 @@ class _Keeping:
         excluded = set(settings["autoExtract"]["excludeSessionTypes"])
         kept = not excluded & set(session_types(hook_key(session_id), OWNER_SCOPE))
         self._extract = kept and on["autoExtract"]
-        said = settings["episodes"]["enabled"] and switched.get("autoExtract", True) and any(on.values())
-        self._episode = kept and bool(said)
+        episodes = settings["episodes"]["enabled"] and switched.get("autoExtract", True) and any(on.values())
+        self._episode = kept and bool(episodes)
         self._observe = on["observations"]
 
     def seen(self, exchange: Exchange) -> list[Observation]:
@@ -362,12 +362,12 @@ class _Keeping:
         )
 
 
-def read_last_message(journal: JournalInPlace, session_id: str, given: dict[str, Any], at: float) -> None:
+def read_last_message(journal: JournalInPlace, session_id: str, given: Mapping[str, Any], at: float) -> None:
     """Store the reply in Claude Code's `Stop` event as an observation if there is no transcript to read."""
     text = given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
         with journal.transaction() as database:
-            session_state.observe(database, OWNER_KEY, session_id, _said("assistant", text), at)
+            session_state.observe(database, OWNER_KEY, session_id, _message("assistant", text), at)
 
 
 def observations_of(lines: Iterable[bytes]) -> list[Observation]:
@@ -382,7 +382,7 @@ def _observations(parts: Sequence[Part]) -> list[Observation]:
     for role, part in parts:
         kind, content = part.get("type", "text"), part.get("content", "")
         if kind == "text" and isinstance(part.get("text"), str):
-            seen += _said(role, part["text"])
+            seen += _message(role, part["text"])
         elif kind == "tool_use":
             given = part.get("input")
             calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
@@ -399,9 +399,9 @@ def _observations(parts: Sequence[Part]) -> list[Observation]:
     return [*seen, *(each for call in calls.values() for each in _called(*call))]
 
 
-def _said(role: str, text: str) -> list[Observation]:
-    said = clip(role, "", clean(text).text)
-    return [Observation(kind=role, content=said, tags=tags_of(said))] if said.strip() else []
+def _message(role: str, text: str) -> list[Observation]:
+    message = clip(role, "", clean(text).text)
+    return [Observation(kind=role, content=message, tags=tags_of(message))] if message.strip() else []
 
 
 def _called(tool: str, given: dict[str, Any], *, output: str | None = None) -> list[Observation]:

@@ -33,17 +33,17 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
     if not terms:
         return []
     number = 0
-    found: list[tuple[Line, list[str]]] = []
+    matching: list[tuple[Line, list[str]]] = []
     for line in lines:
         number += 1
         text = line.text.lower()
-        held = [term for term in terms if term in text]
-        if held:
-            found.append((line, held))
-    frequency = Counter(term for _, held in found for term in held)
+        contained = [term for term in terms if term in text]
+        if contained:
+            matching.append((line, contained))
+    frequency = Counter(term for _, contained in matching for term in contained)
     weight = {term: math.log(1 + number / (1 + frequency[term])) for term in terms}
     total = sum(weight.values()) or 1.0
-    scored = [(sum(weight[term] for term in held) / total, line) for line, held in found]
+    scored = [(sum(weight[term] for term in contained) / total, line) for line, contained in matching]
     scored = [pair for pair in scored if pair[0] >= min_score]
     scored.sort(key=lambda pair: (-pair[0], -pair[1].at))
     return [line._replace(score=round(score, 3)) for score, line in scored[:limit]]
@@ -69,16 +69,16 @@ def _index_follows(workspace: Path, scope: Scope) -> bool:
             stamps = {name: stamp for name, stamp in indexed if not name.startswith(EPISODE_PAGES)}
     except RecallError:  # a missing index or another version; the files have everything
         return False
-    found = {}
+    files = {}
     with contextlib.suppress(OSError), os.scandir(folder / "memory") as entries:
-        found = {
+        files = {
             f"memory/{entry.name}": entry.stat()
             for entry in entries
             if entry.name.endswith(".md") and not entry.name.startswith(".")
         }
     with contextlib.suppress(OSError):
-        found["MEMORY.md"] = (folder / "MEMORY.md").stat()
-    return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in found.items()}
+        files["MEMORY.md"] = (folder / "MEMORY.md").stat()
+    return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in files.items()}
 
 
 def _lines_of_files(workspace: Path, zone: tzinfo | None, scope: Scope) -> Iterable[Line]:

@@ -178,41 +178,6 @@ class ClientTokens:
             raise WorkspaceError(f"{self._path}: {error.strerror or error}") from error
 
 
-class Keys:
-    """Tells what a token allows. workspaces: the folder of each agent.
-
-    Raises:
-        UsageError: the file of a host token can't be trusted.
-        WorkspaceError: a file can't be read or written.
-    """
-
-    def __init__(self, workspaces: Mapping[str, Path]) -> None:
-        self._hosts = {agent: _digest(host_token(folder)) for agent, folder in workspaces.items()}
-        self._clients = {agent: ClientTokens(folder) for agent, folder in workspaces.items()}
-
-    def derived(self, agent: str, purpose: bytes) -> bytes | None:
-        """Return a key for a purpose that only the agent's host token gives; None for an unknown agent."""
-        digest = self._hosts.get(agent)
-        return hmac.new(digest.encode(), purpose, hashlib.sha256).digest() if digest else None
-
-    def verify(self, token: str) -> Grant | None:
-        """Return what a token allows, or None for an unknown one. It takes as long for each.
-
-        Raises:
-            WorkspaceError: the client tokens can't be read.
-        """
-        digest = _digest(token)
-        grant: Grant | None = None
-        for agent, host in self._hosts.items():
-            if hmac.compare_digest(digest, host):
-                grant = Grant(agent=agent, kind="host")
-            for client in self._clients[agent].all():
-                if hmac.compare_digest(digest, client.digest):
-                    kind: Literal["client", "metrics"] = "metrics" if client.scope == _METRICS else "client"
-                    grant = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
-        return grant
-
-
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -225,15 +190,22 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Access:
-    """Checks the headers of a request.
+    """Tells what the token of a request allows, and checks its other headers.
 
-    keys: the known tokens. hosts: names by which clients may call the service, besides localhost. origins: pages that
-    may call it, besides the service's own. A browser sends both headers, so that a page whose name was pointed at this
-    machine is refused.
+    workspaces: the folder of each agent. hosts: names by which clients may call the service, besides localhost.
+    origins: pages that may call it, besides the service's own. A browser sends both headers, so that a page whose name
+    was pointed at this machine is refused.
+
+    Raises:
+        UsageError: the file of a host token can't be trusted.
+        WorkspaceError: a file can't be read or written.
     """
 
-    def __init__(self, keys: Keys, *, hosts: Collection[str], origins: Collection[str]) -> None:
-        self._keys = keys
+    def __init__(
+        self, workspaces: Mapping[str, Path], *, hosts: Collection[str] = (), origins: Collection[str] = ()
+    ) -> None:
+        self._tokens = {agent: _digest(host_token(folder)) for agent, folder in workspaces.items()}
+        self._clients = {agent: ClientTokens(folder) for agent, folder in workspaces.items()}
         self._hosts = {name.lower() for name in (*_LOOPBACK, *hosts)}
         self._origins = {origin.lower() for origin in origins}
 
@@ -266,16 +238,26 @@ class Access:
         return grant
 
     def grant_of(self, token: str) -> Grant | None:
-        """Return what a token allows, or None for an unknown one.
+        """Return what a token allows, or None for an unknown one. It takes as long for each.
 
         Raises:
             WorkspaceError: the client tokens can't be read.
         """
-        return self._keys.verify(token.strip())
+        digest = _digest(token.strip())
+        grant: Grant | None = None
+        for agent, host in self._tokens.items():
+            if hmac.compare_digest(digest, host):
+                grant = Grant(agent=agent, kind="host")
+            for client in self._clients[agent].all():
+                if hmac.compare_digest(digest, client.digest):
+                    kind: Literal["client", "metrics"] = "metrics" if client.scope == _METRICS else "client"
+                    grant = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
+        return grant
 
     def derived(self, agent: str, purpose: bytes) -> bytes | None:
         """Return a key for a purpose that only the agent's host token gives; None for an unknown agent."""
-        return self._keys.derived(agent, purpose)
+        digest = self._tokens.get(agent)
+        return hmac.new(digest.encode(), purpose, hashlib.sha256).digest() if digest else None
 
     def host(self, headers: Headers) -> str:
         """Return the agent whose host is calling.

@@ -43,7 +43,10 @@ class AgentCalls:
     # Before and after a reply
 
     async def before_reply(self, request: models.BeforeReply) -> models.ToldBefore:
-        """Return what to add to the prompt. The session's start gets `timeoutMs`, and so does the context."""
+        """What to add to the prompt of this reply.
+
+        The session's start gets `timeoutMs`, and so does the context.
+        """
         memory, facts = self.memory, self._facts(request.speaker)
         deadline = asyncio.get_running_loop().time() + memory.settings.auto_recall.timeout_ms / 1000
         session = await _within(deadline, memory.session_of(facts, ephemeral=request.ephemeral))
@@ -82,7 +85,10 @@ class AgentCalls:
         return "" if delivered else opening
 
     async def after_reply(self, request: models.AfterReply) -> models.KeptTurn:
-        """Keep a turn. The memory knows the ids of its turns."""
+        """Keep a turn. It is durable when answered.
+
+        The memory knows the ids of its turns.
+        """
         session = await self._session(request.speaker, ephemeral=request.ephemeral)
         turn = await self.memory.after_reply(
             session,
@@ -95,7 +101,7 @@ class AgentCalls:
         return models.KeptTurn(turn=max(turn, 0), kept=turn != 0)
 
     async def compaction(self, request: models.Compaction) -> models.Compacted:
-        """Tell the sessions of a context that it is compacted."""
+        """The context is, or was, compacted."""
         texts = []
         for session in await self._sessions(request, start=True):
             if request.done:
@@ -112,7 +118,10 @@ class AgentCalls:
         return models.Compacted(text=text) if request.wants == "text" else models.Compacted(prompt=text)
 
     async def end_session(self, request: models.EndSession) -> models.Ended:
-        """End the sessions of a context. After a crash there is none that this request meant: the start closed them."""
+        """End a session, or all of a key.
+
+        After a crash there is none that this request meant: the start closed them.
+        """
 
         async def work() -> dict[str, Any]:
             sessions = await self._sessions(request, start=False)
@@ -131,7 +140,10 @@ class AgentCalls:
     # What is typed and searched
 
     async def command(self, request: models.CommandText) -> models.CommandAnswer:
-        """Answer a message if it is a command. One that changes something is carried out once."""
+        """Answer a message if it is a command.
+
+        One that changes something is carried out once.
+        """
         text = text_of(request.text, "text")
         session = await self._session(request.speaker)
 
@@ -149,26 +161,32 @@ class AgentCalls:
         return models.CommandAnswer(**await self.memory.once(record, work, unknown=unknown, sure=False))
 
     async def search(self, request: models.Search) -> models.FoundHits:
-        """Return what matches a query."""
+        """Search the speaker's memory."""
         session = await self._session(request.speaker)
         hits = await self.memory.search(session, **request.arguments())
         return self._hits(session, hits)
 
     async def get(self, request: models.Get) -> models.FoundHits:
-        """Return a hit with what was said around it."""
+        """A hit again, with what was said around it."""
         session = await self._session(request.speaker)
         return self._hits(session, await self.memory.get(session, request.hit, around=request.around))
 
     # What is saved
 
     async def observe(self, request: models.Observe) -> models.Done:
-        """Keep an observation. The memory knows its id."""
+        """Keep a tool call, a decision or an error.
+
+        The memory knows its id.
+        """
         session = await self._session(request.speaker)
         await self.memory.observe(session, **request.arguments(), id=request.id)
         return models.Done()
 
     async def save_fact(self, request: models.Fact) -> models.SavedFact:
-        """Save a fact. Saved again after a crash, it is the same memory."""
+        """Save a fact that the agent states.
+
+        Saved again after a crash, it is the same memory.
+        """
         session = await self._session(request.speaker)
 
         async def work() -> dict[str, Any]:
@@ -187,7 +205,7 @@ class AgentCalls:
         return models.SavedSummary(**await self.memory.once(self._request("save_summary", request, session), work))
 
     async def flush(self, _: models.Flush) -> models.Done:
-        """Process all waiting turns."""
+        """Process all waiting turns now, and wait for it."""
         await self.memory.flush()
         return models.Done()
 
@@ -246,8 +264,8 @@ def _caller(who: models.SpeakerFacts | str | None) -> str:
 async def _within(deadline: float, work: Coroutine[Any, Any, T]) -> T | None:
     """Return the result of work, or None at a deadline of the loop's clock; the work goes on then."""
     task = asyncio.create_task(work)
-    left = max(0.0, deadline - asyncio.get_running_loop().time())
-    done, _ = await asyncio.wait([task], timeout=left)
+    seconds = max(0.0, deadline - asyncio.get_running_loop().time())
+    done, _ = await asyncio.wait([task], timeout=seconds)
     if not done:
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         return None
@@ -268,23 +286,25 @@ class Endpoint:
     help: str
 
 
-def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]], text: str) -> Endpoint:
+def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]]) -> Endpoint:
+    """Return the endpoint of a call: its models are those of its signature, and its help begins its docstring."""
     request, response = get_type_hints(call).values()
-    return Endpoint(name=call.__name__, request=request, response=response, call=call, help=text)
+    help_text = (call.__doc__ or "").partition("\n")[0]
+    return Endpoint(name=call.__name__, request=request, response=response, call=call, help=help_text)
 
 
 ENDPOINTS: Final = (
-    _endpoint(AgentCalls.before_reply, "What to add to the prompt of this reply."),
-    _endpoint(AgentCalls.after_reply, "Keep a turn. It is durable when answered."),
-    _endpoint(AgentCalls.command, "Answer a message if it is a command."),
-    _endpoint(AgentCalls.search, "Search the speaker's memory."),
-    _endpoint(AgentCalls.get, "A hit again, with what was said around it."),
-    _endpoint(AgentCalls.observe, "Keep a tool call, a decision or an error."),
-    _endpoint(AgentCalls.compaction, "The context is, or was, compacted."),
-    _endpoint(AgentCalls.end_session, "End a session, or all of a key."),
-    _endpoint(AgentCalls.flush, "Process all waiting turns now, and wait for it."),
-    _endpoint(AgentCalls.save_fact, "Save a fact that the agent states."),
-    _endpoint(AgentCalls.save_summary, "Save the agent's summary of its session."),
+    _endpoint(AgentCalls.before_reply),
+    _endpoint(AgentCalls.after_reply),
+    _endpoint(AgentCalls.command),
+    _endpoint(AgentCalls.search),
+    _endpoint(AgentCalls.get),
+    _endpoint(AgentCalls.observe),
+    _endpoint(AgentCalls.compaction),
+    _endpoint(AgentCalls.end_session),
+    _endpoint(AgentCalls.flush),
+    _endpoint(AgentCalls.save_fact),
+    _endpoint(AgentCalls.save_summary),
 )
 
 

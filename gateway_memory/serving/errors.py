@@ -92,7 +92,7 @@ def mistakes_of(error: ValidationError, known: Collection[str] = ()) -> tuple[st
 def unknown_names(names: Collection[str], known: Collection[str]) -> str:
     """Return that arguments are unknown, with those that were meant, or else those that there are."""
     near = {name: get_close_matches(name, known, n=1, cutoff=_NEAR) for name in names}
-    meant = "; ".join(f'did you mean "{found[0]}"?' for found in near.values() if found)
+    meant = "; ".join(f'did you mean "{names_near[0]}"?' for names_near in near.values() if names_near)
     listed = ", ".join(known) or "none"
     return f"unknown: {', '.join(names)}; {meant or f'known: {listed}'}"
 

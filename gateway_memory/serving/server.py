@@ -20,7 +20,7 @@ from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.serving.access import Access, Keys
+from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.changes import ChangeFeed
@@ -194,8 +194,7 @@ async def serve(
         UsageError: the file of a token can't be trusted, or the socket is another service's.
         StoreError: a memory can't be opened.
     """
-    keys = Keys(options.workspaces)
-    access = Access(keys, hosts=options.hosts, origins=config.serve.origins)
+    access = Access(options.workspaces, hosts=options.hosts, origins=config.serve.origins)
     limits = config.serve.limits
     feeds = {agent: ChangeFeed(limits.listeners) for agent in options.workspaces}
     service = Service(access=access, limits=limits, feeds=feeds)

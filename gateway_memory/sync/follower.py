@@ -79,6 +79,10 @@ class Follower:
             refreshing.add_done_callback(consume_exception)
         return await asyncio.shield(refreshing)
 
+    def change(self, scope: Scope) -> int:
+        """Return the number of a scope's last change, as the last refresh returned it."""
+        return self._of(scope).changes
+
     def _of(self, scope: Scope) -> "_Scope":
         """Return the state of a scope. Beyond `_MOST_SCOPES`, the least recently used state is dropped."""
         of = self._scopes.get(scope.key)
@@ -109,8 +113,6 @@ class Follower:
         current = await self._documents.scan(scope)
         if self._is_known(of, current):
             return of.changes
-        self._changes += 1
-        of.changes = self._changes
         stamps = await self._recaller.stamps(scope.key)  # another process may have indexed them already
         known = {file: stamp for file, stamp in stamps.items() if not is_episode_page(file)}
         if self._generation != self._recaller.generation:  # the read may have replaced the index
@@ -132,6 +134,9 @@ class Follower:
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # Lines from before the first look are not edits.
             await self._load(scope, name, known, changes if looked else _Changes())
+        if of.seen is None or _digests(of.seen) != _digests(known):  # else a file was young, or only touched
+            self._changes += 1
+            of.changes = self._changes
         of.seen = known
         edits = changes.by_hand()
         if self._announcer and edits:
@@ -334,3 +339,11 @@ def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
     if known is None:
         return now
     return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})
+
+
+def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:
+    return {file: stamp.digest for file, stamp in stamps.items()}
+
+
+def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
+    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())

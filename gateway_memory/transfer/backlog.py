@@ -22,14 +22,14 @@ _BATCH_LENGTH: Final = 12_000
 class Caught:
     """The result of reading. read: the episodes. kept, waiting: the memories, and those that a person must approve.
 
-    left: the episodes that wait for the model. over_budget: because the day's budget is used up.
+    remaining: the episodes that wait for the model. over_budget: because the day's budget is used up.
     excluded: those from which the settings let nothing be extracted.
     """
 
     read: int = 0
     kept: int = 0
     waiting: int = 0
-    left: int = 0
+    remaining: int = 0
     over_budget: bool = False
     excluded: int = 0
 
@@ -90,7 +90,7 @@ class Backlog:
             read=read,
             kept=count(*(f"{stage}.{action}." for stage in stages for action in ("add", "update", "supersede"))),
             waiting=count(*(f"{stage}.waits." for stage in stages)),
-            left=max(0, await self.count(scope=scope, since=since) - excluded),
+            remaining=max(0, await self.count(scope=scope, since=since) - excluded),
             over_budget=bool(count(f"extraction.batch.skipped.{OVER_BUDGET}")),
             excluded=excluded,
         )
@@ -104,9 +104,9 @@ class Backlog:
         after = (since, 0)
         part: list[Episode] = []
         length = 0
-        while found := await self._episodes.unread(scope.key, after, _AT_ONCE):
-            after = found[-1].at, found[-1].turn
-            for each in found:
+        while episodes := await self._episodes.unread(scope.key, after, _AT_ONCE):
+            after = episodes[-1].at, episodes[-1].turn
+            for each in episodes:
                 if not self._may_read(scope, each):
                     continue
                 length += len(each.user) + len(each.reply)

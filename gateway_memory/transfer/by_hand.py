@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -107,19 +107,6 @@ STATE_FILE: Final = ".gateway-memory-checkout.json"
 _VERSION: Final = 1
 
 
-@dataclass(slots=True, kw_only=True)
-class Committed:
-    """The result of a commit, a line for each document. whole: all of it is in the memory now."""
-
-    lines: list[str] = field(default_factory=list)
-    whole: bool = True
-
-    def tell(self, name: str, said: str, *, done: bool = True) -> None:
-        """Add the result for a document."""
-        self.lines.append(f"{name}: {said}")
-        self.whole = self.whole and done
-
-
 class Checkout:
     """A folder with the documents of a scope, and a hidden file with the texts from which a person begins.
 
@@ -154,12 +141,11 @@ class Checkout:
     def of(cls, folder: Path) -> "Checkout":
         """Return the checkout in a folder. Raises UsageError if there is none."""
         try:
-            found = json.loads(_content(folder / STATE_FILE))
-            texts = found["documents"]
-            if found["version"] != _VERSION or not all(map(is_document, texts)):
+            state: dict[str, Any] = json.loads(_content(folder / STATE_FILE))
+            texts = {str(name): str(text) for name, text in state["documents"].items()}
+            if state["version"] != _VERSION or not all(map(is_document, texts)):
                 raise ValueError  # noqa: TRY301 - reads as the others
-            scope = Scope.parse(found["scope"])
-            return cls(folder, scope=scope, journal=str(found["journal"]), texts=_texts(texts))
+            return cls(folder, scope=Scope.parse(state["scope"]), journal=str(state["journal"]), texts=texts)
         except FileNotFoundError:
             raise UsageError(f"{folder}: this is no folder of `gateway-memory checkout`") from None
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -173,10 +159,10 @@ class Checkout:
         """How many documents were checked out."""
         return len(self._texts)
 
-    async def commit(self, store: Store, done: Committed, *, delete: bool) -> None:
+    async def commit(self, store: Store, *, delete: bool) -> AsyncIterator[tuple[str, bool]]:
         """Save what differs into the memory, each document as a whole or not at all.
 
-        done: gets a line for each.
+        Yields a line for each, and whether it is in the memory now.
         delete: delete documents whose files are missing.
 
         Raises:
@@ -187,51 +173,49 @@ class Checkout:
             raise UsageError(f"{self._folder}: this was checked out of another memory")
         files = self._files()
         for name in sorted(self._texts.keys() | files.keys()):
-            if name not in files:
-                await self._delete(store, name, done, delete=delete)
+            if name in files:
+                outcome = await self._save(store, name, files[name])
             else:
-                await self._save(store, name, files[name], done)
+                outcome = await self._delete(store, name, delete=delete)
+            if outcome:
+                yield f"{name}: {outcome}", not outcome.startswith("NOT")
 
-    async def _save(self, store: Store, name: str, path: Path, done: Committed) -> None:
+    async def _save(self, store: Store, name: str, path: Path) -> str:
+        """Save a document, and return what became of it; "" if it has not changed."""
         with _written(path):
             mine = _content(path).decode("utf-8", "surrogateescape")
         base = self._texts.get(name)
         if mine == base:
-            return
+            return ""
         saved = await save_by_hand(store.documents, self.scope, name, base=base or "", mine=mine)
         if saved.outcome == "conflict":
             lines = ", ".join(map(str, saved.conflicts))
-            why = f"others have changed the same lines (in your file: from {lines})"
             advice = "check out again into another folder, and carry your lines over"
-            done.tell(name, f"NOT saved, {why}; {advice}", done=False)
-            return
+            return f"NOT saved, others have changed the same lines (in your file: from {lines}); {advice}"
         if saved.outcome == "gone":
-            done.tell(name, "NOT saved, it was deleted in the memory; give your file another name", done=False)
-            return
+            return "NOT saved, it was deleted in the memory; give your file another name"
         if saved.text != mine:
             self._write(name, saved.text)  # before the texts: else others' lines would look as if deleted here
         self._texts[name] = saved.text
         self._keep()
         both = "saved, with what others have written meanwhile; your file has both"
-        said = {"merged": both, "known": "known already"}
-        done.tell(name, said.get(saved.outcome, "saved" if base is not None else "new, saved"))
+        outcomes = {"merged": both, "known": "known already"}
+        return outcomes.get(saved.outcome, "saved" if base is not None else "new, saved")
 
-    async def _delete(self, store: Store, name: str, done: Committed, *, delete: bool) -> None:
+    async def _delete(self, store: Store, name: str, *, delete: bool) -> str:
         if not delete:
-            done.tell(name, "there is no such file here; it stays in the memory (--delete deletes it)")
-            return
+            return "there is no such file here; it stays in the memory (--delete deletes it)"
         if not await delete_by_hand(store.documents, self.scope, name, base=self._texts[name]):
-            done.tell(name, "NOT deleted, others have changed it since", done=False)
-            return
+            return "NOT deleted, others have changed it since"
         del self._texts[name]
         self._keep()
-        done.tell(name, "deleted")
+        return "deleted"
 
     # The folder
 
     def _files(self) -> dict[str, Path]:
         """Return the files that are documents, by name. Raises UsageError for a link, which may lead anywhere."""
-        found: dict[str, Path] = {}
+        files: dict[str, Path] = {}
         with _written(self._folder):
             below = self._folder / "memory"
             if below.is_symlink():
@@ -242,8 +226,8 @@ class Checkout:
                     continue
                 if not stat.S_ISREG(path.lstat().st_mode):
                     raise UsageError(f"{path}: no regular file; a checkout holds files and no links. Nothing was saved")
-                found[name] = path
-        return found
+                files[name] = path
+        return files
 
     def _write(self, name: str, text: str) -> None:
         path = self._folder / name
@@ -265,10 +249,6 @@ def _make_empty(folder: Path) -> None:
         private_folder(folder)
         if folder.is_symlink() or next(folder.iterdir(), None) is not None:
             raise UsageError(f"{folder}: expected an empty folder, or none")
-
-
-def _texts(found: Any) -> dict[str, str]:
-    return {str(name): str(text) for name, text in found.items()}
 
 
 def _content(path: Path) -> bytes:

@@ -31,8 +31,8 @@ class Proof:
     """The amounts before and after a deletion, and the search for remaining traces.
 
     before, after: the number of rows, lines or files, by place.
-    found: files that still contain a text or an id of the scope.
-    left: links whose target is elsewhere. Only the link is deleted.
+    traces: files that still contain a text or an id of the scope.
+    links: links whose target is elsewhere. Only the link is deleted.
     limits: what no deletion reaches; the proof is then of tables, and no files were looked through.
     """
 
@@ -41,27 +41,24 @@ class Proof:
     files: int = 0
     bytes: int = 0
     needles: int = 0
-    found: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
     limits: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether nothing is left."""
-        return not self.found and not any(self.after.values())
+        return not self.traces and not any(self.after.values())
 
 
 def lines_of(proof: Proof) -> list[str]:
     """Return a proof as lines: each place with its numbers before and after, and what a search for traces found."""
+    lines = places(proof.before, proof.after)
     if proof.limits:
-        return [*places(proof.before, proof.after), proof.limits]
-    looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
-    found = [*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)]
-    return [
-        *places(proof.before, proof.after),
-        f"{looked}: found in {len(proof.found)}",
-        *(f"  {line}" for line in found),
-    ]
+        return [*lines, proof.limits]
+    searched = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
+    lines += [f"{searched}: found in {len(proof.traces)}", *(f"  {path}" for path in proof.traces)]
+    return lines + [f"  a link was deleted, not what it names: {link}" for link in proof.links]
 
 
 def places(before: Mapping[str, int], after: Mapping[str, int] | None = None) -> list[str]:
@@ -95,8 +92,7 @@ def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
         if journal:
             for scope in scopes:
                 counts.update({f"journal {table}": number for table, number in journal.count(scope.key).items()})
-            in_logs = [needle for scope in scopes for needle in _log_needles(journal, scope)]
-            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, in_logs))
+            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, journal, scopes))
     counts["index"] = sum(_index_rows(workspace, scope) for scope in scopes)
     return dict(counts)
 
@@ -117,9 +113,8 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             proof.before = _survey(workspace, scopes)
             with _journal(workspace) as journal:
                 needles = _needles(workspace, scopes, journal)
-                in_logs = [needle for each in scopes for needle in _log_needles(journal, each)] if journal else []
-            for path, _, kept in _logs(workspace, in_logs):
-                path.write_bytes(b"".join(kept))
+                for path, _, others in _logs(workspace, journal, scopes) if journal else ():
+                    path.write_bytes(b"".join(others))
             for each in scopes:
                 _delete_files(workspace, each, proof)
                 erase_scope(workspace / INDEX_FILE, each.key)
@@ -140,7 +135,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
 def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
     for path in _files(workspace, scope):
         if path.is_symlink():
-            proof.left.append(f"{path} → {path.resolve()}")
+            proof.links.append(f"{path} → {path.resolve()}")
         path.unlink()
     folder = workspace / scope.folder if scope.folder else workspace / "memory"
     if folder.is_dir():
@@ -150,8 +145,8 @@ def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
 @contextlib.contextmanager
 def _locked_exclusively(workspace: Path) -> Iterator[None]:
     """Hold the workspace exclusively: no process has it open, and none can start."""
-    with all_slots(workspace / STATE_FOLDER / "slots") as held:
-        if not held:
+    with all_slots(workspace / STATE_FOLDER / "slots") as is_alone:
+        if not is_alone:
             raise UsageError(f"{workspace}: another process has this memory open; end it first")
         yield
 
@@ -170,15 +165,12 @@ def _journal(workspace: Path) -> Iterator[JournalInPlace | None]:
 
 def _files(workspace: Path, scope: Scope) -> list[Path]:
     if scope.folder:
-        return [path for path in (workspace / scope.folder).rglob("*") if path.is_file() or path.is_symlink()]
-    found = [workspace / name for name in ("MEMORY.md", SESSIONS_FILE, DAMAGED_FILE)]
-    found += [
-        *workspace.glob(".MEMORY.md.*"),
-        *workspace.glob(f".{SESSIONS_FILE}.*"),
-        *workspace.glob(".*-*.tmp"),
-        *(workspace / "memory").rglob("*"),
-    ]
-    return [path for path in found if path.is_file() or path.is_symlink()]
+        paths = [*(workspace / scope.folder).rglob("*")]
+    else:
+        paths = [workspace / name for name in ("MEMORY.md", SESSIONS_FILE, DAMAGED_FILE)]
+        for pattern in (".MEMORY.md.*", f".{SESSIONS_FILE}.*", ".*-*.tmp", "memory/**/*"):
+            paths += workspace.glob(pattern)
+    return [path for path in paths if path.is_file() or path.is_symlink()]
 
 
 def _set_aside(workspace: Path) -> list[Path]:
@@ -191,20 +183,21 @@ def _index_rows(workspace: Path, scope: Scope) -> int:
     return 0
 
 
-def _log_needles(journal: JournalInPlace, scope: Scope) -> list[bytes]:
-    named = [] if scope.key == OWNER_KEY else [json.dumps(scope.key)[1:-1], scope.key, scope.folder]
-    return [name.encode() for name in (*journal.sessions_of(scope.key), *named)]
-
-
-def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[bytes], list[bytes]]]:
-    """Return the log files that name a scope or its sessions, with the lines that do and the lines that don't."""
-    found = []
+def _logs(
+    workspace: Path, journal: JournalInPlace, scopes: Sequence[Scope]
+) -> list[tuple[Path, list[bytes], list[bytes]]]:
+    """Return the log files that name scopes or their sessions, with the lines that do and the lines that don't."""
+    names = [name for scope in scopes for name in journal.sessions_of(scope.key)]
+    for scope in scopes:
+        names += [json.dumps(scope.key)[1:-1], scope.key, scope.folder] if scope.key != OWNER_KEY else []
+    needles = [name.encode() for name in names]
+    logs = []
     for path in sorted((workspace / "logs").glob("*.jsonl")):
         lines = path.read_bytes().splitlines(keepends=True)
         named = [line for line in lines if any(needle in line for needle in needles)]
         if named:
-            found.append((path, named, [line for line in lines if line not in set(named)]))
-    return found
+            logs.append((path, named, [line for line in lines if line not in set(named)]))
+    return logs
 
 
 # The proof
@@ -230,11 +223,11 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
     texts -= others
     if journal and scopes[0].kind.may_be_joined:  # it was said in conversations, which stay with those who said it
         texts -= journal.said_elsewhere([scope.key for scope in scopes], texts)
-    found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
-    step = max(1, len(found) // _NEEDLES)
+    unique = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
+    step = max(1, len(unique) // _NEEDLES)
     forms = {
         form.encode("utf-8", "replace")
-        for text in found[::step][:_NEEDLES]
+        for text in unique[::step][:_NEEDLES]
         for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
     }
     return sorted(forms)
@@ -246,7 +239,7 @@ def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> No
         proof.files += 1
         proof.bytes += len(content)
         if any(needle in content for needle in needles):
-            proof.found.append(str(path.relative_to(workspace)))
+            proof.traces.append(str(path.relative_to(workspace)))
 
 
 def _regular(workspace: Path, pattern: str) -> list[Path]:

@@ -68,11 +68,12 @@ class Exporter:
 
     async def _annotations(self, scope: Scope) -> dict[str, tuple[str, ...]]:
         """Return the annotations of the memories that have any, as the documents hold them."""
-        found: dict[str, tuple[str, ...]] = {}
+        annotations: dict[str, tuple[str, ...]] = {}
         for file in filter(is_writable, await self._storage.documents.scan(scope)):
             if read := await self._storage.documents.read(scope, file):
-                found.update((block.id, block.annotations) for block in parse(read[0], file=file) if block.annotations)
-        return found
+                blocks = parse(read[0], file=file)
+                annotations.update((block.id, block.annotations) for block in blocks if block.annotations)
+        return annotations
 
     async def _episodes(self, scope: str) -> AsyncIterator[dict[str, Any]]:
         """Yield what was said and not forgotten since, oldest first."""

@@ -120,19 +120,14 @@ def objects_of_lines(path: Path) -> Iterator[dict[str, Any] | Problem]:
     for number, line in numbered_lines(path, _LONGEST_HISTORY_LINE):
         place = f"{path}:{number}"
         try:
-            found = None if line is None else json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            entry = None if line is None else json.loads(line.removeprefix(b"\xef\xbb\xbf"))
         except (ValueError, RecursionError):
             yield Problem(place=place, reason="no JSON")
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(entry, dict):
+            yield entry
         else:
             yield Problem(place=place, reason="expected an object")
-
-
-def first_object(path: Path) -> dict[str, Any]:
-    """Return the first object of JSON lines; an empty one if there is none."""
-    return next((found for found in objects_of_lines(path) if isinstance(found, dict)), {})
 
 
 def objects_of_array(stream: IO[str], place: str) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
@@ -151,13 +146,13 @@ def objects_of_array(stream: IO[str], place: str) -> Iterator[tuple[int, dict[st
             if waiting[0] == "]":
                 return
             try:
-                found, end = decoder.raw_decode(waiting)
+                element, end = decoder.raw_decode(waiting)
             except (ValueError, RecursionError):  # the rest of it is still to be read
                 break
             number += 1
             waiting = waiting[end:]
-            if isinstance(found, dict):
-                yield number, found
+            if isinstance(element, dict):
+                yield number, element
             else:
                 yield Problem(place=f"{place}: conversation {number}", reason="expected an object")
         size = max(_PIECE, len(waiting))  # an object of many pieces is not decoded again for each
@@ -228,9 +223,9 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
 
 
 def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[Item]:
-    said = _cleaned(user.text) if user else ""
+    message = _cleaned(user.text) if user else ""
     reply = _cleaned("\n\n".join(each.text for each in replies if each.text.strip()))
-    if not (said.strip() or reply.strip()):
+    if not (message.strip() or reply.strip()):
         return
     at = next((each.at for each in ([user] if user else replies) if each.at), conversation.at)
     if not at:  # without it, a turn would be another one each time
@@ -242,7 +237,7 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
         scope="",
         session_key=f"{conversation.source}:{name}",
         session_id=name,
-        user=said,
+        user=message,
         reply=reply,
         at=at,
         unread="rules",

@@ -1,13 +1,17 @@
 """Read importable data from disk: memories, our own export, or the conversations of another program, by its format.
 
+A layout of another package is an entry point of the group `gateway_memory.layouts`: a function that takes the path and
+the zone (`tzinfo`, None for the host's) and yields dicts in the form of our JSON lines, see docs/import.md.
+
 An invalid line yields a `Problem` with its place, and the import continues.
 """
 
 import json
 from collections.abc import Iterator
 from datetime import tzinfo
+from importlib import metadata
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final
 
 from gateway_memory.errors import UsageError
 from gateway_memory.store.documents import MEMORY_FILE
@@ -15,12 +19,29 @@ from gateway_memory.transfer.items import LONGEST_LINE, Item, Problem, numbered_
 from gateway_memory.transfer.memories import USER_FILE, item_of, read_markdown, time_of
 from gateway_memory.transfer.programs import HISTORIES, detected, read_history
 
-Layout = Literal["cursor-memory", "openclaw", "jsonl", "nanobot", "hermes", "claude-code", "chatgpt", "claude"]
-LAYOUTS: Final = get_args(Layout)
+GROUP: Final = "gateway_memory.layouts"
 
 
-def layout_of(path: Path) -> Layout:
-    """Return the layout that a path has.
+class _Names(tuple[str, ...]):
+    """Names of layouts. It contains those of other packages too, for which it looks only when they are named."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in installed_layouts()
+
+
+LAYOUTS: Final = _Names(dict.fromkeys(("cursor-memory", "openclaw", "jsonl", *HISTORIES, "auto")))
+"""What can be named: each of ours, and "auto"."""
+
+
+def installed_layouts() -> dict[str, metadata.EntryPoint]:
+    """Return the layouts of other packages by name."""
+    return {each.name: each for each in metadata.entry_points(group=GROUP)}
+
+
+def layout_of(path: Path) -> str:
+    """Return the name of the layout, one of ours, that a path has.
 
     Raises:
         UsageError: it has none that is known.
@@ -28,60 +49,76 @@ def layout_of(path: Path) -> Layout:
     if not path.exists():
         raise UsageError(f"{path}: nothing that is known lies here, for there is no such file or folder")
     try:
-        found = detected(path)
-        if not found and path.suffix == ".jsonl" and path.is_file():
-            found = "jsonl"
-        if not found and any((path / name).exists() for name in ("daily", "facts.jsonl", "sessions.jsonl")):
-            found = "cursor-memory"
-        if not found and any((path / name).exists() for name in ("MEMORY.md", "memory.md", "memory", USER_FILE)):
-            found = "openclaw"
+        layout = detected(path)
+        if not layout and path.suffix == ".jsonl" and path.is_file():
+            layout = "jsonl"
+        if not layout and any((path / name).exists() for name in ("daily", "facts.jsonl", "sessions.jsonl")):
+            layout = "cursor-memory"
+        if not layout and any((path / name).exists() for name in ("MEMORY.md", "memory.md", "memory", USER_FILE)):
+            layout = "openclaw"
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    layout: Layout | None = next((each for each in LAYOUTS if each == found), None)
-    if layout is None:
+    if not layout:
         raise UsageError(f"{path}: nothing that is known lies here; name the layout instead of auto")
     return layout
 
 
-def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None, *, groups: bool = False) -> Iterator[Item]:
+def read_layout(layout: str, path: Path, zone: tzinfo | None = None, *, groups: bool = False) -> Iterator[Item]:
     """Yield the items of a layout, in order.
 
     zone: the zone of the days of its logs, and of times without one; None is the host's.
     groups: whether to read the conversations of groups, whose scope the caller knows then.
 
     Raises:
-        UsageError: the path contains no data of that layout.
+        UsageError: the path contains no data of that layout, or the layout's own package failed.
     """
     try:
-        if layout == "jsonl":
+        if layout not in tuple(LAYOUTS):
+            yield from _installed(layout, path, zone)
+        elif layout == "jsonl":
             if not path.is_file():
                 raise UsageError(f"{path}: expected a file of JSON lines")
             yield from _json_lines(path, zone)
-            return
-        if layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
+        elif layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
             yield from read_history(layout, path, zone, groups=groups)
-            return
-        curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
-        curated += [path / USER_FILE] if (path / USER_FILE).is_file() else []
-        people = sorted(path.glob(f"users/*/{USER_FILE}"))
-        days = sorted((path / "memory").glob("*.md"))
-        logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
-        logs = [log for log in logs if log.is_file()]
-        # Links to files outside the workspace are not part of its memory.
-        within = path.resolve()
-        curated, people, days, logs = (
-            [file for file in files if file.resolve().is_relative_to(within)] for files in (curated, people, days, logs)
-        )
-        if not (curated or people or days or logs):
-            raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
-        for file in [*curated, *days]:
-            yield from read_markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}", zone)
-        for file in people:
-            yield from read_markdown(file, MEMORY_FILE, zone, scope=f"user:{file.parent.name}")
-        for log in logs:
-            yield from _json_lines(log, zone)
+        else:
+            yield from _workspace(layout, path, zone)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
+
+
+def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+    """Yield the items of a folder of Markdown and JSON lines."""
+    curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
+    curated += [path / USER_FILE] if (path / USER_FILE).is_file() else []
+    people = sorted(path.glob(f"users/*/{USER_FILE}"))
+    days = sorted((path / "memory").glob("*.md"))
+    logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
+    logs = [log for log in logs if log.is_file()]
+    # Links to files outside the workspace are not part of its memory.
+    within = path.resolve()
+    curated, people, days, logs = (
+        [file for file in files if file.resolve().is_relative_to(within)] for files in (curated, people, days, logs)
+    )
+    if not (curated or people or days or logs):
+        raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
+    for file in [*curated, *days]:
+        yield from read_markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}", zone)
+    for file in people:
+        yield from read_markdown(file, MEMORY_FILE, zone, scope=f"user:{file.parent.name}")
+    for log in logs:
+        yield from _json_lines(log, zone)
+
+
+def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+    try:
+        rows = installed_layouts()[layout].load()(path, zone)
+        for number, row in enumerate(rows, 1):
+            yield _item(row, f"{path}: row {number}", path.stat().st_mtime)
+    except (OSError, UsageError):
+        raise
+    except Exception as error:  # whatever another package raises is reported with its layout
+        raise UsageError(f"{path}: the layout {layout} failed: {type(error).__name__}: {error}") from error
 
 
 # JSON lines
@@ -96,13 +133,19 @@ def _json_lines(path: Path, zone: tzinfo | None) -> Iterator[Item]:
             continue
         try:
             raw = json.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-            if not isinstance(raw, dict):
-                raise TypeError("expected an object")  # noqa: TRY301 - every mistake ends in the same place
-            yield item_of(raw, place, default_at)
         except json.JSONDecodeError as error:
             yield Problem(place=place, reason=f"no JSON: {error.msg} at column {error.colno}")
-        except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            reason = (
-                "no JSON that can be read" if isinstance(error, UnicodeDecodeError | RecursionError) else str(error)
-            )
-            yield Problem(place=place, reason=reason)
+        except (ValueError, RecursionError):
+            yield Problem(place=place, reason="no JSON that can be read")
+        else:
+            yield _item(raw, place, default_at)
+
+
+def _item(raw: Any, place: str, default_at: float) -> Item:
+    """Return the item of a row, or what is wrong with it."""
+    if not isinstance(raw, dict):
+        return Problem(place=place, reason="expected an object")
+    try:
+        return item_of(raw, place, default_at)
+    except (ValueError, TypeError, OverflowError) as error:
+        return Problem(place=place, reason=str(error))

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from extractor import same_text
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
@@ -21,7 +21,7 @@ from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
-from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
+from gateway_memory.store.plan import Retired
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.follower import Storage, record_of
 from recall import Stored
@@ -57,7 +57,7 @@ def digest_of(code: str, journal: str) -> str:
 # Each step can be repeated after a crash. A memory keeps its id, its time and where it comes from.
 
 _ALL: Final = 1 << 40
-_GONE: Final = ("forgotten", "undone", "deleted")
+_REMOVED: Final = ("forgotten", "undone", "deleted", "retracted")
 
 
 class ContentLinker:
@@ -95,93 +95,80 @@ class ContentLinker:
         """
         links = self._storage.links
         await links.share_forgotten(source.key, target.key, since=since)
-        hidden = await self._storage.ledger.withheld(source.key)
-        held = {identity: _decoded(body) for identity, body in (await links.items(target.key, "memory")).items()}
-        back, leaving = await self._returned(source, held)
-        async with self._storage.documents.writing(target):
-            there = {row.entry.id for row in await self._items(target)}
-            await self._execute(target, source, "unlinked", added=[item for item in back if item.id not in there])
-        async with self._storage.documents.writing(source):
-            there = {row.entry.id for row in await self._items(source)}
-            await self._execute(source, target, "unlinked", retired=[item for item in leaving if item.id in there])
+        withheld = await self._storage.ledger.withheld(source.key)
+        linked = {identity: json.loads(body) for identity, body in (await links.items(target.key, "memory")).items()}
+        back, leaving = await self._returned(source, linked)
+        async with self._executor.writing(target):
+            known = await self._ids(target)
+            await self._complete(target, source, "unlinked", added=[each for each in back if each.id not in known])
+        await self._retract(source, target, "unlinked", leaving)
         await self._move_records(source, target, set(await links.items(target.key, "record")))
         await self._index(source, target, await links.unlink(target.key, source.key))
         async with self._storage.documents.writing(source):
-            await self._changes.forgetter.keep_hidden(source, hidden)
+            await self._changes.forgetter.keep_hidden(source, withheld)
             await self._executor.withhold(source)
         async with self._storage.documents.writing(target):
             await self._executor.withhold(target)
 
-    async def _forgotten(self, scope: Scope) -> Mapping[str, float]:
-        """Return what was forgotten in a scope, by `same_text`, each with its last time."""
-        found: dict[str, float] = {}
-        for text, at in (await self._storage.ledger.forgotten(scope.key)).items():
-            found[same_text(text)] = max(at, found.get(same_text(text), 0.0))
-        return found
-
     async def _bring_memories(self, source: Scope, target: Scope) -> None:
-        links = self._storage.links
         rows = await self._items(source)
         known = await self._storage.ledger.memories(source.key, [row.entry.id for row in rows])
         records = [record_of(row, known.get(row.entry.id)) for row in rows]
-        async with self._storage.documents.writing(target):
-            standing = await self._items(target)
-            ids, texts = {row.entry.id for row in standing}, {same_text(row.entry.text) for row in standing}
+        async with self._executor.writing(target):
+            present = await self._items(target)
+            ids, texts = {row.entry.id for row in present}, {same_text(row.entry.text) for row in present}
             new = [each for each in records if each.id not in ids and same_text(each.text) not in texts]
             added = {each.id for each in new}
-            held = {each.id: _encoded(each, shared=each.id not in added) for each in records}
-            await links.add_items(source.key, "memory", held)
-            room = await self._merger.room(target)
-            await self._execute(target, source, "linked", added=self._placed(new, room))
-        async with self._storage.documents.writing(source):
-            there = {row.entry.id for row in await self._items(source)}
-            leaving = [record for record in records if record.id in there]
-            await self._execute(source, target, "linked", retired=leaving)
+            linked = {
+                each.id: json.dumps({"record": each.to_json(), "shared": each.id not in added}, ensure_ascii=False)
+                for each in records
+            }
+            await self._storage.links.add_items(source.key, "memory", linked)
+            await self._complete(target, source, "linked", added=self._placed(new, await self._merger.room(target)))
+        await self._retract(source, target, "linked", records)
 
     def _placed(self, records: Sequence[MemoryRecord], room: int) -> list[MemoryRecord]:
         """Return records that go to the log of their day where MEMORY.md has no room for them."""
         placed: list[MemoryRecord] = []
         for record in records:
             size = len(record.text.encode("utf-8", "replace")) + LINE_OVERHEAD
-            curated = record.file == MEMORY_FILE
-            fits = curated and size <= room
-            room -= size if fits else 0
-            day = day_file(self._runtime.day_of(record.at))
-            placed.append(replace(record, file=day) if curated and not fits else record)
+            if record.file == MEMORY_FILE and size > room:
+                placed.append(replace(record, file=day_file(self._runtime.day_of(record.at))))
+            else:
+                placed.append(record)
+                room -= size if record.file == MEMORY_FILE else 0
         return placed
 
     async def _returned(
-        self, source: Scope, held: Mapping[str, tuple[MemoryRecord, bool]]
+        self, source: Scope, linked: Mapping[str, Mapping[str, Any]]
     ) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
         """Return the memories that go back, and those that leave the scope that has them."""
         rows = {row.entry.id: row for row in await self._items(source)}
-        forgotten = await self._forgotten(source)
+        forgotten: dict[str, float] = {}
+        for text, at in (await self._storage.ledger.forgotten(source.key)).items():
+            forgotten[same_text(text)] = max(at, forgotten.get(same_text(text), 0.0))
         back: list[MemoryRecord] = []
         leaving: list[MemoryRecord] = []
-        for identity, (record, shared) in held.items():
-            row = rows.get(identity)
-            if row and not shared:
+        for identity, body in linked.items():
+            row, record = rows.get(identity), MemoryRecord.from_json(body["record"])
+            if row and not body["shared"]:
                 now = await self._merger.memory(source, row)
                 leaving.append(now)
                 back.append(replace(now, file=record.file))
-            elif not await self._is_gone(source, record, shared=shared, forgotten=forgotten):
+            elif record.at > forgotten.get(same_text(record.text), -1.0) and (
+                body["shared"] or not await self._is_removed(source, identity)
+            ):
                 back.append(record)
         return back, leaving
 
-    async def _is_gone(
-        self, source: Scope, record: MemoryRecord, *, shared: bool, forgotten: Mapping[str, float]
-    ) -> bool:
-        """Return whether a memory that is not found by its id was forgotten, or went back with an unlinked scope."""
-        if record.at <= forgotten.get(same_text(record.text), -1.0):
-            return True
-        if shared:
-            return False
-        identity, seen, state = record.id, set[str](), ""
-        while identity and identity not in seen:  # the newest version decides
-            seen.add(identity)
+    async def _is_removed(self, source: Scope, identity: str) -> bool:
+        """Return whether a memory, or its newest version, was forgotten or went back with an unlinked scope."""
+        versions, state = set[str](), ""
+        while identity and identity not in versions:
+            versions.add(identity)
             states = await self._storage.ledger.states(source.key, [identity])
             state, identity = states.get(identity, ("", ""))
-        return state in (*_GONE, "retracted")
+        return state in _REMOVED
 
     async def _move_records(self, source: Scope, target: Scope, session_ids: set[str]) -> None:
         """Move session records, without what is forgotten there."""
@@ -205,39 +192,30 @@ class ContentLinker:
         rows = await self._storage.recaller.newest(scope.key, _ALL)
         return [row for row in reversed(rows) if row.entry.kind == "item" and is_writable(row.file)]
 
-    async def _execute(
+    async def _ids(self, scope: Scope) -> set[str]:
+        return {row.entry.id for row in await self._items(scope)}
+
+    async def _retract(self, scope: Scope, other: Scope, action: str, records: Sequence[MemoryRecord]) -> None:
+        """Remove those of the memories that a scope still has."""
+        async with self._executor.writing(scope):
+            known = await self._ids(scope)
+            await self._complete(scope, other, action, retracted=[each for each in records if each.id in known])
+
+    async def _complete(
         self,
         scope: Scope,
         other: Scope,
         action: str,
         *,
         added: Sequence[MemoryRecord] = (),
-        retired: Sequence[MemoryRecord] = (),
+        retracted: Sequence[MemoryRecord] = (),
     ) -> None:
-        """Write what comes and what leaves, with a receipt. Call it only within the documents' `writing`."""
-        name = other.name
-        changed = [*added, *retired]
-        outcomes = [CandidateOutcome(turn=0, action=action, reason=name, id=record.id) for record in changed]
-        await self._executor.execute(
-            Plan(
-                scope=scope.key,
-                folder=scope.folder,
-                stage="link",
-                at=self._runtime.timestamp(),
-                added=tuple(added),
-                retired=tuple(Retired(memory=record, state="retracted") for record in retired),
-                outcomes=tuple(outcomes or [CandidateOutcome(turn=0, action=action, reason=name)]),
-            )
-        )
-
-
-def _encoded(record: MemoryRecord, *, shared: bool) -> str:
-    return json.dumps({"record": record.to_json(), "shared": shared}, ensure_ascii=False)
-
-
-def _decoded(body: str) -> tuple[MemoryRecord, bool]:
-    raw: dict[str, Any] = json.loads(body)
-    return MemoryRecord.from_json(raw["record"]), bool(raw["shared"])
+        """Write what comes and what leaves, with a receipt. Call it only within the executor's `writing`."""
+        retired = [Retired(memory=record, state="retracted") for record in retracted]
+        draft = Draft(scope, "link", added=list(added), retired=retired)
+        for identity in [record.id for record in (*added, *retracted)] or [""]:
+            draft.note(action, other.name, identity)
+        await self._executor.complete(draft)
 
 
 NoLink = Literal["shared", "incognito", "owner"]

@@ -310,29 +310,29 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
 
 def _observed(lines: Sequence[str]) -> list[str]:
     """Return the lines of USER.md with each comment at the end of the line that it is about."""
-    found: list[str] = []
+    result: list[str] = []
     waiting = ""
     for line in lines:
         if comment := _OBSERVED.fullmatch(line):
             waiting = comment[1]
-            found.append("")
+            result.append("")
         elif waiting and _LINE.match(line):
-            found.append(f"{line.rstrip()} <!-- {waiting} -->")
+            result.append(f"{line.rstrip()} <!-- {waiting} -->")
             waiting = ""
         else:
             waiting = waiting if not line.strip() else ""
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def _successor(later: Sequence[Block], block: Block) -> str:
     """Return the text of the line that took a line's place: the next one below its heading that holds, or ""."""
-    held = (
+    successors = (
         each.text
         for each in later
         if each.heading == block.heading and not noted(each.annotations).get("observed", "").endswith("superseded")
     )
-    return next(held, "")
+    return next(successors, "")
 
 
 def prose_of(blocks: Iterable[Block]) -> str:

@@ -6,8 +6,10 @@ import sqlite3
 import zipfile
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import tzinfo
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,7 +21,6 @@ from gateway_memory.transfer.items import (
     Message,
     Problem,
     episodes_of,
-    first_object,
     objects_of_array,
     objects_of_lines,
     path_to,
@@ -53,20 +54,12 @@ def claude_code(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Prob
             )
 
 
-def is_claude_code(path: Path) -> bool:
-    """Return whether a file is a transcript of Claude Code."""
-    return any(
-        isinstance(entry, dict) and "sessionId" in entry and "type" in entry
-        for entry, _ in zip(objects_of_lines(path), range(20), strict=False)
-    )
-
-
 def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> Message | None:
     message = entry.get("message")
     if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOT_SAID):
         return None
-    found = spoken(message, entry.get("timestamp"), zone)
-    return found and Message(role=found.role, text=_INTERRUPTED.sub("", found.text), at=found.at)
+    said = spoken(message, entry.get("timestamp"), zone)
+    return said and replace(said, text=_INTERRUPTED.sub("", said.text))
 
 
 def spoken(message: Any, at: Any, zone: tzinfo | None) -> Message | None:
@@ -99,11 +92,6 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]
         )
 
 
-def is_nanobot(path: Path) -> bool:
-    """Return whether a file is a session of nanobot."""
-    return first_object(path).get("_type") == "metadata"
-
-
 def _kind(key: str) -> Kind:
     """Return who takes part, as far as a key (channel:chat) tells: groups of Telegram have negative numbers."""
     channel, _, chat = key.partition(":")
@@ -128,8 +116,7 @@ def _public(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _files(path: Path, *patterns: str) -> list[Path]:
     if path.is_file():
         return [path]
-    found = (file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())]
 
 
 def _entries(path: Path) -> Generator[Problem, None, list[dict[str, Any]]]:
@@ -235,23 +222,22 @@ def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Proble
 
 def _event(text: Any, at: Any) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        event = json.loads(text)
     except (ValueError, TypeError, RecursionError):
         return {}
-    return {"timestamp": at, **found} if isinstance(found, dict) else {}
+    return {"timestamp": at, **event} if isinstance(event, dict) else {}
 
 
 def _keys(path: Path) -> dict[str, tuple[str, str]]:
     """Return key and type of chat of each session id, as the table of sessions of older versions has them."""
     try:
-        found = json.loads(path.read_bytes())
+        rows = _object(json.loads(path.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
-    rows = found.items() if isinstance(found, dict) else ()
     return {
-        str(row.get("sessionId")): (str(key), str(row.get("chatType") or "")) for key, row in rows
-        if isinstance(row, dict)
-    }  # fmt: skip
+        str(_object(row).get("sessionId")): (str(key), str(_object(row).get("chatType") or ""))
+        for key, row in rows.items()
+    }
 
 
 def _transcript(
@@ -314,9 +300,9 @@ def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
         return
     known: set[str] = set()
     if (path / "state.db").is_file():
-        for found in _state(path / "state.db", zone):
-            known |= {found.id} if isinstance(found, Conversation) else set()
-            yield found
+        for each in _state(path / "state.db", zone):
+            known |= {each.id} if isinstance(each, Conversation) else set()
+            yield each
     folder = path / "sessions" if (path / "sessions").is_dir() else path
     for file in sorted((*folder.glob("session_*.json"), *folder.glob("*.jsonl"))):
         if file.stem.removeprefix("session_") not in known:
@@ -463,18 +449,18 @@ def _exported(
     key, kind, expected = content
     for name, opened in conversation_files(path):
         with opened() as stream:
-            for found in objects_of_array(stream, name):
-                if isinstance(found, Problem):
-                    yield found
+            for each in objects_of_array(stream, name):
+                if isinstance(each, Problem):
+                    yield each
                     continue
-                number, raw = found
+                number, raw = each
                 place = f"{name}: conversation {number}"
                 if not isinstance(raw.get(key), kind):
                     yield Problem(place=place, reason=f"{key}: expected {expected}")
                     continue
                 yield Conversation(
                     source=source,
-                    id=next(filter(None, (_text(raw.get(each)) for each in names)), ""),
+                    id=next(filter(None, (_text(raw.get(field)) for field in names)), ""),
                     place=place,
                     messages=list(filter(None, messages_of(raw, raw[key]))),
                     at=time_of(raw.get(time_key), zone),
@@ -488,6 +474,8 @@ def _object(value: Any) -> dict[str, Any]:
 # The programs by name, and which one's format a path has.
 
 _Reader = Callable[[Path, tzinfo | None], Iterator[Conversation | Problem]]
+_LOOKED_AT: Final = 20
+"""Lines of a transcript by which its program is recognised."""
 
 HISTORIES: Final[Mapping[str, _Reader]] = {
     "openclaw": openclaw,
@@ -508,14 +496,13 @@ def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) ->
         UsageError: the path contains no conversation of that program.
         OSError: a file can't be read.
     """
-    found = False
+    each: Conversation | Problem | None = None
     for each in HISTORIES[name](path, zone):
-        found = True
         if isinstance(each, Problem):
             yield each
         else:
             yield from episodes_of(each, groups=groups)
-    if not found:
+    if each is None:
         raise UsageError(f"{path}: there are no conversations of {name} here")
 
 
@@ -548,12 +535,13 @@ def _of_folder(path: Path) -> str:
 
 
 def _of_lines(path: Path) -> str:
-    if is_nanobot(path):
+    entries = [entry for entry in islice(objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
+    first = entries[0] if entries else {}
+    if first.get("_type") == "metadata":
         return "nanobot"
-    first = first_object(path)
     if first.get("type") == "session":
         return "openclaw"
-    if is_claude_code(path):
+    if any("sessionId" in entry and "type" in entry for entry in entries):
         return "claude-code"
     return "hermes" if "role" in first else ""
 
@@ -561,7 +549,7 @@ def _of_lines(path: Path) -> str:
 def _of_export(path: Path) -> str:
     for name, opened in conversation_files(path):
         with opened() as stream:
-            for found in objects_of_array(stream, name):
-                keys = {} if isinstance(found, Problem) else found[1]
+            for each in objects_of_array(stream, name):
+                keys = {} if isinstance(each, Problem) else each[1]
                 return "chatgpt" if "mapping" in keys else "claude" if "chat_messages" in keys else ""
     return ""

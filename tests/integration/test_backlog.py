@@ -83,7 +83,7 @@ async def test_an_import_becomes_a_memory_of_its_own_day_once_it_is_approved(tmp
         await take_in(memory, source)
         assert await memory.backlog.count() == 2
         caught = await memory.backlog.read()
-        assert (caught.read, caught.kept, caught.waiting, caught.left) == (2, 0, 1, 0)
+        assert (caught.read, caught.kept, caught.waiting, caught.remaining) == (2, 0, 1, 0)
         (review,) = await parts(memory).storage.reviews.waiting("owner")
         assert review.reason == "imported"
         assert (review.memory.text, review.memory.at) == ("I prefer organic fertiliser", SAID.timestamp())
@@ -150,14 +150,14 @@ async def test_the_model_reads_on_the_next_day_what_the_budget_left(tmp_path: Pa
     async with host.opened(tmp_path / "w", max_daily_extractions=2) as memory:
         await take_in(memory, source)
         caught = await memory.backlog.read()
-        assert (caught.read, caught.left, caught.over_budget) == (3, 1, True)
+        assert (caught.read, caught.remaining, caught.over_budget) == (3, 1, True)
         assert host.asked == told[:2], "oldest first"
         again = await memory.backlog.read()
-        assert (again.left, again.over_budget) == (1, True)
+        assert (again.remaining, again.over_budget) == (1, True)
         host.now += timedelta(days=1)
     async with host.opened(tmp_path / "w", max_daily_extractions=2) as memory:
         caught = await memory.backlog.read()
-        assert (caught.read, caught.left, caught.over_budget) == (1, 0, False)
+        assert (caught.read, caught.remaining, caught.over_budget) == (1, 0, False)
         assert host.asked == told
         assert set((await outcomes(memory, "rules")).values()) == {1}, "the rules had read all of them"
         assert len(await waiting(memory)) == 3
@@ -178,11 +178,11 @@ async def test_what_the_model_could_not_read_waits_for_the_next_time(tmp_path: P
             await take_in(memory, source)
             provider.script.append(Fail(status=401, kind="authentication_error"))
             caught = await memory.backlog.read()
-            assert (caught.read, caught.left, caught.over_budget) == (1, 1, False)
+            assert (caught.read, caught.remaining, caught.over_budget) == (1, 1, False)
             assert await memory.retry() == (0, 0), "it is no turn that waits to be retried"
             provider.script.append(Say(text=found(moved)))
             caught = await memory.backlog.read()
-            assert (caught.read, caught.left) == (1, 0)
+            assert (caught.read, caught.remaining) == (1, 0)
             assert "The user moved to Lisbon with their sister Marta" in await waiting(memory)
             assert set((await outcomes(memory, "rules")).values()) == {1}
 

@@ -91,7 +91,7 @@ async def test_the_vocabulary_that_an_earlier_version_kept_is_no_trace(tmp_path:
     tables = tmp_path / ".gateway-memory" / "encoder.tables"
     tables.write_bytes(b"Portuguese pottery")
     proof = delete(tmp_path, Scope.parse("user:zoe"))
-    assert (proof.holds, proof.found) == (True, []), proof
+    assert (proof.holds, proof.traces) == (True, []), proof
     assert proof.needles
     assert not tables.exists()
 
@@ -104,7 +104,7 @@ async def test_what_somebody_else_said_in_the_same_words_is_no_trace(tmp_path: P
             await memory.end_session(session, reason="user_close")
     proof = delete(tmp_path, Scope.parse("user:zoe"))
     assert proof.needles
-    assert proof.holds, proof.found
+    assert proof.holds, proof.traces
     assert "the door is blue" in (tmp_path / "sessions.jsonl").read_text("utf-8")
 
 
@@ -123,7 +123,7 @@ async def test_a_link_is_deleted_and_what_it_names_is_told_of(tmp_path: Path) ->
     (workspace / "MEMORY.md").symlink_to(elsewhere)
     proof = delete(workspace, Scope.parse("owner"))
     assert proof.holds
-    assert proof.left == [f"{workspace / 'MEMORY.md'} → {elsewhere}"]
+    assert proof.links == [f"{workspace / 'MEMORY.md'} → {elsewhere}"]
     assert elsewhere.exists()
     assert not (workspace / "MEMORY.md").is_symlink()
 

@@ -19,7 +19,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.transfer.importer import ImportReport
-from gateway_memory.transfer.layouts import Layout, layout_of, read_layout
+from gateway_memory.transfer.layouts import layout_of, read_layout
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(
@@ -269,7 +269,7 @@ def claude(folder: Path, turns: int) -> Path:
 
 
 Writes = Callable[[Path, int], Path]
-PROGRAMS: dict[str, tuple[Layout, Writes]] = {
+PROGRAMS: dict[str, tuple[str, Writes]] = {
     "OpenClaw's database": ("openclaw", openclaw_database),
     "OpenClaw's files": ("openclaw", openclaw_files),
     "nanobot": ("nanobot", nanobot),
@@ -283,7 +283,7 @@ PROGRAMS: dict[str, tuple[Layout, Writes]] = {
 each_program = pytest.mark.parametrize("program", PROGRAMS)
 
 
-async def take_in(workspace: Path, layout: Layout, path: Path, *, room: str | None = None) -> ImportReport:
+async def take_in(workspace: Path, layout: str, path: Path, *, room: str | None = None) -> ImportReport:
     scope = resolve_scope(user=None if room else OWNER, room=room)
     async with GatewayMemory(WORDS, workspace) as memory:
         items = read_layout(layout, path, UTC, groups=room is not None)

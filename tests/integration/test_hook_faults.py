@@ -25,7 +25,7 @@ from gateway_memory.hooks import transcript as reading
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.start import opening
-from gateway_memory.hooks.state import register, settings_of
+from gateway_memory.hooks.state import HookInput, register, settings_of
 from gateway_memory.hooks.transcript import read_exchanges
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.sqlite import open_journal
@@ -82,7 +82,7 @@ def logged(workspace: Path) -> list[dict[str, Any]]:
 def well_formed(workspace: Path, path: str, *, saved: int = 1) -> None:
     """The next hooks find everything as it should be, and the session has its one record."""
     config, ending = Path(WORDS_ALONE), {"transcript_path": path, "reason": "completed"}
-    later.end(workspace, "conv-1", ending, config, until=inf)
+    later.end(HookInput(ending, workspace, "conv-1", config, inf))
     assert len(records(workspace)) == saved
     journal = sqlite3.connect(workspace / "journal.sqlite")
     assert journal.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -1,6 +1,9 @@
 """Memories come and go: each documented layout is taken in, once; an export brings the same set back."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from gateway_memory.scope import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
-from gateway_memory.transfer.layouts import Layout, read_layout
+from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(
@@ -72,7 +75,7 @@ def openclaw(folder: Path) -> Path:
 
 
 async def take_in(
-    workspace: Path, layout: Layout, path: Path, *, dry_run: bool = False, config: Config = WORDS
+    workspace: Path, layout: str, path: Path, *, dry_run: bool = False, config: Config = WORDS
 ) -> ImportReport:
     async with GatewayMemory(config, workspace) as memory:
         return await memory.importer.run(read_layout(layout, path), scope=OWNERS, dry_run=dry_run)
@@ -188,9 +191,8 @@ async def test_the_editors_memory_folder_is_taken_in(tmp_path: Path) -> None:
     source, workspace = cursor_memory(tmp_path / "memory-data"), tmp_path / "w"
     report = await take_in(workspace, "cursor-memory", source, config=UNREVIEWED)
     assert report.problems == []
-    assert report.counts == {
-        "memories.added": 4, "memories.shortened": 0, "memories.waiting": 0, "memories.known": 0,
-        "summaries.added": 2, "summaries.known": 0, "notes.added": 1,
+    assert +report.counts == {
+        "memories.added": 4, "summaries.added": 2, "notes.added": 1,
         "ignored.event": 2, "ignored.deleted": 1,
     }  # fmt: skip
     assert "- 数据库：PostgreSQL" in (workspace / "MEMORY.md").read_text("utf-8")
@@ -233,7 +235,7 @@ async def test_what_a_workspace_links_to_from_outside_is_not_taken_in(tmp_path: 
 
 @pytest.mark.parametrize("make", [cursor_memory, openclaw])
 async def test_an_export_brings_the_same_set_into_an_empty_workspace(tmp_path: Path, make: Any) -> None:
-    layout: Layout = "openclaw" if make is openclaw else "cursor-memory"
+    layout: str = "openclaw" if make is openclaw else "cursor-memory"
     await take_in(tmp_path / "w", layout, make(tmp_path / "source"))
     async with GatewayMemory(WORDS, tmp_path / "w") as memory:
         zoe = await memory.start_session("zoe", user="zoë / 佐伊")
@@ -256,7 +258,7 @@ async def test_an_export_brings_the_same_set_into_an_empty_workspace(tmp_path: P
 
 @pytest.mark.parametrize("make", [cursor_memory, openclaw])
 async def test_twice_is_the_same_as_once_and_a_dry_run_writes_nothing(tmp_path: Path, make: Any) -> None:
-    layout: Layout = "openclaw" if make is openclaw else "cursor-memory"
+    layout: str = "openclaw" if make is openclaw else "cursor-memory"
     source, workspace = make(tmp_path / "source"), tmp_path / "w"
     dry = await take_in(workspace, layout, source, dry_run=True)
     assert files(workspace) == {}
@@ -418,3 +420,50 @@ def test_a_file_that_cannot_be_read_is_a_clear_mistake(tmp_path: Path, capsys: p
     assert main(["import", "jsonl", str(path), "--workspace", str(tmp_path / "w")]) == 1
     assert "expected a file" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [path]
+
+
+def install(folder: Path, source: str) -> None:
+    """Install a package with the layout `my-notes` into a folder, as pip does."""
+    (folder / "my_notes.py").write_text(source, "utf-8")
+    info = folder / "my_notes-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-notes\nVersion: 1\n", "utf-8")
+    (info / "entry_points.txt").write_text("[gateway_memory.layouts]\nmy-notes = my_notes:read\n", "utf-8")
+
+
+def imported(tmp_path: Path, source: str, layout: str = "my-notes") -> subprocess.CompletedProcess[str]:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    install(packages, source)
+    notes = tmp_path / "notes.csv"
+    notes.write_text("note,date\nThe Bremen warehouse closes at six,2026-03-01\nold,not a day\n", "utf-8")
+    command = ["-m", "gateway_memory.cli.entry", "import", layout, str(notes), "--workspace", str(tmp_path / "w")]
+    env = {**os.environ, "PYTHONPATH": str(packages)}
+    return subprocess.run([sys.executable, *command], env=env, check=False, capture_output=True, text=True)
+
+
+async def test_the_layout_of_another_package_is_imported_as_the_docs_show(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
+    source = page.partition("```python\n")[2].partition("```")[0]
+    done = imported(tmp_path, source)
+    assert done.returncode == 0, done.stderr
+    assert "memories: 0 added (1 waiting)" in done.stdout
+    assert "notes.csv: row 2: the time: expected ISO 8601" in done.stdout
+    async with GatewayMemory(WORDS, tmp_path / "w") as memory:
+        (pending,) = (await memory.record(await memory.visit(user=OWNER), "review"))["reviews"]
+    assert pending["text"] == "The Bremen warehouse closes at six"
+
+
+@pytest.mark.parametrize(
+    ("source", "layout", "message"),
+    [
+        ("def read(path, zone):\n    raise LookupError('no column')", "my-notes", "my-notes failed: LookupError"),
+        ("import nowhere_at_all", "my-notes", "my-notes failed: ModuleNotFoundError"),
+        ("", "my-diary", "invalid choice: 'my-diary'"),
+    ],
+)
+def test_a_layout_that_fails_is_named(tmp_path: Path, source: str, layout: str, message: str) -> None:
+    done = imported(tmp_path, source, layout)
+    assert done.returncode
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

@@ -22,7 +22,7 @@ from gateway_memory.edge.phrases import texts
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp.server import make_server
-from gateway_memory.serving.mcp.tools import MemoryContext, add_tools
+from gateway_memory.serving.mcp.tools import add_tools
 from gateway_memory.serving.page.viewer import Viewer
 from gateway_memory.serving.page.views import memories
 from recall import EmbedderSettings
@@ -174,8 +174,8 @@ async def over_http(memory: GatewayMemory, _: Session) -> bool:
 
 
 async def by_mcp(memory: GatewayMemory, session: Session) -> bool:
-    async def context() -> MemoryContext:
-        return MemoryContext(memory, session)
+    async def context() -> tuple[GatewayMemory, Session]:
+        return memory, session
 
     async with Client(make_server(lambda server: add_tools(server, context))) as client:
         result = await client.call_tool("search_memory", {"query": QUERY})
@@ -193,7 +193,7 @@ async def on_the_page(memory: GatewayMemory, session: Session) -> bool:
         query={"q": QUERY},
         form_token="",
     )
-    return bool((await memories(viewer)).values["late"])
+    return bool((await memories(viewer))["late"])
 
 
 SURFACES = (in_shell, in_shell_as_json, by_an_agent, in_chinese, over_http, by_mcp, on_the_page)

@@ -217,7 +217,7 @@ async def test_nothing_of_who_parted_and_was_deleted_stays_with_the_other(tmp_pa
         scopes = [(await session_of(memory, who)).scope for who in (one, two)]
     for scope in reversed(scopes):
         proof = delete(tmp_path, scope)
-        assert proof.holds, (scope, proof.found)
+        assert proof.holds, (scope, proof.traces)
 
 
 async def test_links_are_refused_where_nobody_can_be_told_apart(tmp_path: Path) -> None:

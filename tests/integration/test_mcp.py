@@ -221,6 +221,21 @@ async def test_a_process_serves_the_scope_that_it_was_started_for(tmp_path: Path
         await no_way_from(zoe, ben)
 
 
+@pytest.mark.parametrize("whose", [("--owner",), ("--user", "zoe")])
+async def test_a_process_serves_a_memory_and_the_project_beside_it(whose: tuple[str, ...], tmp_path: Path) -> None:
+    async with client_of(tmp_path, *whose, "--project", "apollo") as client:
+        for content in ("The Apollo release is built with Bazel", "My locker is number 12"):
+            assert (await called(client, "save_fact", content=content))["saved"]
+        found = await called(client, "search_memory", query="what is the Apollo release built with?")
+        assert any("Bazel" in item["text"] for item in found["items"])
+    async with client_of(tmp_path, "--project", "apollo") as project, client_of(tmp_path, *whose) as own:
+        texts = [
+            [item["text"] for item in (await called(each, "recent"))["items"] if item["kind"] == "memory"]
+            for each in (project, own)
+        ]
+    assert texts == [["The Apollo release is built with Bazel"], ["My locker is number 12"]]
+
+
 @pytest.mark.slow
 @MODES
 async def test_a_token_opens_its_own_scope_alone(mode: str, served: Served) -> None:

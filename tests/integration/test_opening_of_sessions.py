@@ -4,12 +4,14 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory.context.opening import OpeningBuilder
 from recall.types import RowsBusyError
 
 
@@ -162,3 +164,33 @@ async def test_a_locked_index_leaves_memory_md_in_the_opening(tmp_path: Path) ->
             assert session.context.partial
         assert "三楼" in await memory.opening(session)
         assert not session.context.partial, "what was missing is looked for again"
+
+
+async def test_an_opening_stays_over_what_its_own_session_adds_and_is_made_anew_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    build = OpeningBuilder.build
+
+    async def counted(self: OpeningBuilder, session: Session, *values: Any) -> Any:
+        made.append(session.key)
+        return await build(self, session, *values)
+
+    monkeypatch.setattr(OpeningBuilder, "build", counted)
+    async with opened(tmp_path, Clock()) as memory:
+        keeps = await memory.start_session("keeps", user=OWNER)
+        drops = await memory.start_session("drops", user=OWNER, ephemeral=True)
+        other = await memory.start_session("other", user=OWNER)
+        first = await memory.opening(keeps)
+        await memory.opening(drops)
+        made.clear()
+        await said(memory, keeps, "记住：我的工位在三楼")
+        await memory.flush()
+        assert any("三楼" in path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
+        assert await memory.opening(keeps) == first
+        assert made == [], "its context holds what it has said itself"
+        assert "三楼" in await memory.opening(drops)
+        await said(memory, other, "记住：我的自行车是绿色的")
+        await memory.flush()
+        assert "绿色" in await memory.opening(keeps)
+        assert made == ["drops", "keeps"]

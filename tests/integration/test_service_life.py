@@ -31,7 +31,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
-from gateway_memory.serving.access import ClientTokens, Keys, host_token
+from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.changes import ChangeFeed, Kind, Listener
 from gateway_memory.serving.errors import ServiceError
@@ -171,18 +171,18 @@ def test_a_host_token_is_made_once_and_for_this_user_alone(tmp_path: Path) -> No
 
 def test_a_client_token_is_bound_to_an_agent_and_a_scope(tmp_path: Path) -> None:
     places = {"main": tmp_path / "main", "work": tmp_path / "work"}
-    keys = Keys(places)
+    access = Access(places)
     zoe, owner = ClientTokens(places["main"]), ClientTokens(places["work"])
     made, text = zoe.add(resolve_scope(user="zoe", room=None), "an editor")
     _, other = owner.add(OWNER_SCOPE, "")
-    found = keys.verify(text)
+    found = access.grant_of(text)
     assert found is not None
     assert (found.agent, found.kind, found.scope, found.client) == ("main", "client", "user:zoe", made.id)
-    found = keys.verify(other)
+    found = access.grant_of(other)
     assert found is not None
     assert (found.agent, found.scope) == ("work", "owner")
-    assert keys.verify(made.digest) is None
-    assert keys.verify("") is None
+    assert access.grant_of(made.digest) is None
+    assert access.grant_of("") is None
     stored = tmp_path / "main" / ".gateway-memory" / "clients.json"
     assert text not in stored.read_text()
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
@@ -191,7 +191,7 @@ def test_a_client_token_is_bound_to_an_agent_and_a_scope(tmp_path: Path) -> None
     assert len(zoe.all()) == 21
     stored.write_text("[{")
     with pytest.raises(WorkspaceError):
-        keys.verify(text)
+        access.grant_of(text)
 
 
 def test_the_shell_adds_lists_and_revokes_tokens(tmp_path: Path) -> None:

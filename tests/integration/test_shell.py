@@ -23,6 +23,16 @@ def transcript(path: Path, *turns: dict[str, str]) -> Path:
     return path
 
 
+def test_a_replayed_session_joins_its_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    statement = "We decided to build the Apollo release with Bazel."
+    turn = {"session": "a", "user": statement, "reply": "OK", "project": "Apollo"}
+    place = ["--workspace", str(tmp_path / "w")]
+    assert main(["replay", *place, str(transcript(tmp_path / "talk.jsonl", turn))]) == 0
+    capsys.readouterr()
+    assert main(["list", *place, "--project", "Apollo"]) == 0
+    assert "Bazel" in capsys.readouterr().out
+
+
 def test_replay_then_search_list_forget_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = transcript(
         tmp_path / "talk.jsonl",

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from gateway_memory import GatewayMemory, Session
 from gateway_memory.config.settings import LimitSettings
 from gateway_memory.scope import Scope
-from gateway_memory.serving.access import Access, ClientTokens, Keys, host_token
+from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp.server import mcp_routes
@@ -78,7 +78,7 @@ async def served_of(
     """
     texts: dict[str, str] = {}
     async with AsyncExitStack() as stack:
-        access = Access(Keys({"main": workspace}), hosts=(), origins=())
+        access = Access({"main": workspace})
         service = Service(access=access, limits=LimitSettings(), feeds={}, agents={"main": AgentCalls("main", memory)})
         service.ready = True
         pages = await stack.enter_async_context(page_routes(service))

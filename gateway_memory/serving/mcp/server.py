@@ -29,7 +29,6 @@ from gateway_memory.serving.mcp.tools import (
     INSTRUCTIONS,
     SCOPE_CLAIM,
     FindContext,
-    MemoryContext,
     add_prompt,
     add_resources,
     add_tools,
@@ -37,6 +36,7 @@ from gateway_memory.serving.mcp.tools import (
     open_context,
 )
 from gateway_memory.serving.request import read_body
+from gateway_memory.session import Session
 
 PATH: Final = "/mcp"
 _ISSUER: Final = AnyHttpUrl("http://localhost")
@@ -105,9 +105,9 @@ def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVeri
 
 
 async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
-    """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
+    """Serve a scope, and the project beside it, to the client that started this process, until the pipe is closed."""
 
-    async def context() -> MemoryContext:
+    async def context() -> tuple[GatewayMemory, Session]:
         return await open_context(memory, "stdio", whose)
 
     await make_server(_filling(context)).run_stdio_async()

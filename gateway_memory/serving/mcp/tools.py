@@ -1,7 +1,6 @@
 """The tools, resources and the prompt of an MCP client, on the memory of its connection."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -16,7 +15,7 @@ from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import day_of
-from gateway_memory.scope import Scope, Whose, resolve_scope
+from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 
@@ -27,21 +26,14 @@ SCOPE_CLAIM: Final = "scope"
 """The claims of a verified token: the agent, and the key of the scope (`owner`, `user:zoe`, `room:team`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryContext:
-    """An open memory, and the session of the client that asks."""
-
-    memory: GatewayMemory
-    session: Session
+FindContext = Callable[[], Awaitable[tuple[GatewayMemory, Session]]]
+"""Finds the open memory and the session of the client that asks."""
 
 
-FindContext = Callable[[], Awaitable[MemoryContext]]
-
-
-async def open_context(memory: GatewayMemory, client: str, whose: Whose) -> MemoryContext:
+async def open_context(memory: GatewayMemory, client: str, whose: Whose) -> tuple[GatewayMemory, Session]:
     """Return the context of a client. client: the name in its session key."""
-    kind = "group" if resolve_scope(**whose).kind.is_shared else "direct"
-    return MemoryContext(memory, await memory.start_session(f"agent:{memory.agent}:mcp:{kind}:{client}", **whose))
+    kind = "group" if resolve_scopes(**whose)[0].kind.is_shared else "direct"
+    return memory, await memory.start_session(f"agent:{memory.agent}:mcp:{kind}:{client}", **whose)
 
 
 def context_of_token(memory_of: Callable[[str], GatewayMemory]) -> FindContext:
@@ -50,7 +42,7 @@ def context_of_token(memory_of: Callable[[str], GatewayMemory]) -> FindContext:
     memory_of: returns the open memory of an agent.
     """
 
-    async def find() -> MemoryContext:
+    async def find() -> tuple[GatewayMemory, Session]:
         token = get_access_token()
         if token is None or not token.claims:
             raise ToolError("this request has no verified token")
@@ -84,22 +76,12 @@ class Found(BaseModel):
     )
 
     @classmethod
-    def of(cls, context: MemoryContext, hits: Hits) -> "Found":
+    def of(cls, memory: GatewayMemory, session: Session, hits: Hits) -> "Found":
         """Return hits of a search."""
-        least = context.session.settings.auto_recall.min_score
-        return cls(
-            items=[
-                Item(
-                    id=hit.id,
-                    kind=hit.kind,
-                    text=hit.text,
-                    day=day_of(hit.at, context.memory.zone),
-                    weak=hit.score < least or not hit.related,
-                )
-                for hit in hits
-            ],
-            outcome=hits.outcome,
-        )
+        least, zone = session.settings.auto_recall.min_score, memory.zone
+        rows = ((hit, day_of(hit.at, zone), hit.score < least or not hit.related) for hit in hits)
+        items = [Item(id=hit.id, kind=hit.kind, text=hit.text, day=day, weak=weak) for hit, day, weak in rows]
+        return cls(items=items, outcome=hits.outcome)
 
 
 class Saved(BaseModel):
@@ -200,9 +182,9 @@ def add_resources(server: MCPServer, context_of: FindContext) -> None:
     """Register the resources. context_of: finds the memory and the session of the client that reads."""
 
     async def text_of(file: str) -> str:
-        context = await context_of()
+        memory, session = await context_of()
         try:
-            text = await context.memory.read_file(context.session, file)
+            text = await memory.read_file(session, file)
         except GatewayMemoryError as error:
             raise ResourceNotFoundError(str(error)) from error
         if text is None:
@@ -222,8 +204,8 @@ def add_resources(server: MCPServer, context_of: FindContext) -> None:
     @server.resource("memory://records/{id}", title="The record of a session", mime_type="text/plain")
     async def session_record(id: str) -> str:  # noqa: A002 - a hit's name for it
         """The record of a session, by the id that search_memory returns for kinds ["record"]."""
-        context = await context_of()
-        hits = await context.memory.get(context.session, id, around=0)
+        memory, session = await context_of()
+        hits = await memory.get(session, id, around=0)
         if not hits or hits[0].kind != "record":
             raise ResourceNotFoundError(f"there is no record {id}")
         return hits[0].text
@@ -273,7 +255,7 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         able = ctx.client_capabilities is not None and ctx.client_capabilities.elicitation is not None
         if not able:
             return Confirmation(forget=confirm)
-        text = await _text_of(await context_of(), id)
+        text = await _text_of(*await context_of(), id)
         return Elicit(f"Forget this memory? “{text}”", Confirmation) if text else Confirmation(forget=True)
 
     @server.tool(title="Search memory", annotations=_READS)
@@ -290,9 +272,9 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
 
         Use it before you answer anything that may depend on the user's past, people, projects, preferences or plans.
         """
-        context = await context_of()
-        hits = await context.memory.search(context.session, query, limit=limit, since=since, until=until, kinds=kinds)
-        return Found.of(context, hits)
+        memory, session = await context_of()
+        hits = await memory.search(session, query, limit=limit, since=since, until=until, kinds=kinds)
+        return Found.of(memory, session, hits)
 
     @server.tool(title="Read around a memory", annotations=_READS)
     async def get_memory(
@@ -300,14 +282,14 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         around: Annotated[int, Field(ge=0, le=10, description="how many exchanges before it and after it")] = 2,
     ) -> Found:
         """Return an item with what was said around it, oldest first. Nothing if it is gone."""
-        context = await context_of()
-        return Found.of(context, await context.memory.get(context.session, id, around=around))
+        memory, session = await context_of()
+        return Found.of(memory, session, await memory.get(session, id, around=around))
 
     @server.tool(title="Newest memories", annotations=_READS)
     async def recent(limit: Limit = 10) -> Found:
         """Return the newest facts, newest first, without a query."""
-        context = await context_of()
-        return Found.of(context, await context.memory.search(context.session, "", limit=limit, kinds=["memory"]))
+        memory, session = await context_of()
+        return Found.of(memory, session, await memory.search(session, "", limit=limit, kinds=["memory"]))
 
     @server.tool(title="Save a fact", annotations=_WRITES)
     async def save_fact(
@@ -319,8 +301,8 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         entities: Annotated[list[str] | None, Field(description="the names that it is about", max_length=20)] = None,
     ) -> Saved:
         """Save a fact that later conversations should know. Nothing that is private, secret or saved already."""
-        context = await context_of()
-        saved = await context.memory.save_fact(context.session, content=content, type=type, entities=entities)
+        memory, session = await context_of()
+        saved = await memory.save_fact(session, content=content, type=type, entities=entities)
         return Saved(saved=bool(saved), id=saved, reason=secret_note(content))
 
     @server.tool(title="Save the session's summary", annotations=_WRITES)
@@ -331,10 +313,8 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         todos: list[str] | None = None,
     ) -> Saved:
         """Save this session's only summary, once, when the task is done."""
-        context = await context_of()
-        saved = await context.memory.save_summary(
-            context.session, topic=topic, summary=summary, decisions=decisions, todos=todos
-        )
+        memory, session = await context_of()
+        saved = await memory.save_summary(session, topic=topic, summary=summary, decisions=decisions, todos=todos)
         return Saved(saved=saved)
 
     @server.tool(title="End the session", annotations=_WRITES)
@@ -342,9 +322,9 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         reason: Annotated[str, Field(description="completed, aborted or error", max_length=80)] = "completed",
     ) -> Ended:
         """End this session and return its record. The next call begins a new one."""
-        context = await context_of()
-        await context.memory.end_session(context.session, reason=reason)
-        saved = await context.memory.session_record(context.session)
+        memory, session = await context_of()
+        await memory.end_session(session, reason=reason)
+        saved = await memory.session_record(session)
         if saved is None:
             return Ended(record=None)
         lists = {name: saved.get(name) or [] for name in ("decisions", "todos")}
@@ -357,14 +337,14 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
         confirm: Confirm = False,  # noqa: FBT002 - a named argument of the tool
     ) -> Forgotten:
         """Forget a fact for good, after the user has confirmed it. `/memory undo` in a chat takes it back."""
-        context = await context_of()
-        text = await _text_of(context, id)
+        memory, session = await context_of()
+        text = await _text_of(memory, session, id)
         if not text:
             return Forgotten(forgotten=False, message=f"there is no memory {id}")
         if not answer.forget:
             advice = "nothing was forgotten" if confirm else f"ask the user whether to forget “{text}”, then confirm"
             return Forgotten(forgotten=False, message=advice)
-        response = await context.memory.answer(context.session, f"{CHAT} forget {id}")
+        response = await memory.answer(session, f"{CHAT} forget {id}")
         return Forgotten(
             forgotten=bool(response and response.done), message=response.text if response else "commands are off"
         )
@@ -372,10 +352,10 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
     @server.tool(title="History of a memory", annotations=_READS)
     async def history(id: Id) -> History:  # noqa: A002 - a hit's name for it
         """Tell where a fact comes from and what became of it: replaced, moved, undone."""
-        context = await context_of()
-        memory = await context.memory.record(context.session, "history", id)
-        events = [Event(at=each["at"], event=each["event"], other=each["other_text"]) for each in memory["events"]]
-        return History(text=memory["text"], file=memory["file"], events=events)
+        memory, session = await context_of()
+        past = await memory.record(session, "history", id)
+        events = [Event(at=each["at"], event=each["event"], other=each["other_text"]) for each in past["events"]]
+        return History(text=past["text"], file=past["file"], events=events)
 
     @server.tool(title="Why this reply", annotations=_READS)
     async def why() -> Why:
@@ -383,17 +363,17 @@ def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901
 
         It is the session's own last reply, or else the last one in another session, which it names.
         """
-        context = await context_of()
-        return Why(text=await context.memory.command(context.session, f"{CHAT} why") or "commands are off")
+        memory, session = await context_of()
+        return Why(text=await memory.command(session, f"{CHAT} why") or "commands are off")
 
     @server.tool(title="State of the memory", annotations=_READS)
     async def status() -> State:
         """Tell how much is remembered, what waits, what is switched off, what has it open, and what failed last."""
-        context = await context_of()
-        return State.of(await context.memory.record(context.session, "status"))
+        memory, session = await context_of()
+        return State.of(await memory.record(session, "status"))
 
 
-async def _text_of(context: MemoryContext, identity: str) -> str:
+async def _text_of(memory: GatewayMemory, session: Session, identity: str) -> str:
     """Return the text of a memory, shortened; "" if there is none."""
-    hits = await context.memory.get(context.session, identity, around=0)
+    hits = await memory.get(session, identity, around=0)
     return hits[0].text[:_SHOWN] if hits else ""

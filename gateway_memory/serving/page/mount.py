@@ -1,5 +1,6 @@
 """The page as a part of the service: its routes, the sign-in, and the headers of every response."""
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -7,7 +8,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,14 +20,16 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from gateway_memory.commands.browsing import digest_of
 from gateway_memory.edge.phrases import Language
-from gateway_memory.scope import OWNER_KEY
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed
 from gateway_memory.serving.changes import news
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
-from gateway_memory.serving.page.viewer import Note, Page, Viewer, preferred, session_for, word
-from gateway_memory.serving.page.views import VIEWS, View, erase, save_document
+from gateway_memory.serving.page.viewer import Note, Viewer, preferred, session_for, word
+from gateway_memory.serving.page.views import TABS, VIEWS, Values, View, deletion, deletion_of
 from gateway_memory.serving.request import Form, read_form
+from gateway_memory.transfer.deletion import lines_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
 #
@@ -170,6 +173,7 @@ class _Routes:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__) for path in TABS]
 
     # Signing in
 
@@ -224,19 +228,26 @@ class _Routes:
 
     async def save(self, request: Request, browser: Browser, form: Form) -> Response:
         """Save MEMORY.md, or show it again where it has changed meanwhile."""
-        of, text, was = form.one("of", OWNER_KEY), form.one("text"), form.one("was")
-        viewer = await self._viewer(request, browser, of)
-        conflict = await save_document(viewer, text, was)
-        if conflict is not None:
-            return self._rendered(conflict, viewer, 409)
+        viewer = await self._viewer(request, browser, form.one("of", OWNER_KEY))
+        text, browsing = form.one("text").replace("\r\n", "\n"), viewer.memory.browsing
+        if not await browsing.save_document(viewer.session, text, digest=form.one("was")):
+            now = await browsing.document(viewer.session)
+            values = {"text": text, "was": digest_of(now), "readable": True, "now": now}
+            return self._rendered("document", values, viewer, 409)
         self._note(browser, Note(text=viewer.word("document_saved"), done=True))
         return RedirectResponse(viewer.link("/document"), status_code=303, headers=_SAFE)
 
     async def erase(self, request: Request, browser: Browser, form: Form) -> Response:
-        """Delete a scope, and show the proof."""
-        of, typed = form.one("of", OWNER_KEY), form.one("typed")
-        viewer = await self._viewer(request, browser, of)
-        return self._rendered(await erase(self._service, browser.agent, viewer, typed), viewer)
+        """Delete a scope and those that are linked with it, once its name was typed, and show the proof."""
+        viewer = await self._viewer(request, browser, form.one("of", OWNER_KEY))
+        typed, there = form.one("typed"), deletion_of(viewer)
+        if typed.strip() != viewer.of:
+            return self._rendered("deletion", await deletion(viewer, typed), viewer)
+        async with AsyncExitStack() as stack:
+            if not there.is_shared:
+                await stack.enter_async_context(self._service.open[browser.agent].closed())
+            proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
+        return self._rendered("deleted", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)}, viewer)
 
     async def news(self, _: Request, browser: Browser) -> Response:
         """Stream an event whenever a page may look different."""
@@ -285,7 +296,7 @@ class _Routes:
 
         async def handle(request: Request, browser: Browser) -> Response:
             viewer = await self._viewer(request, browser, request.query_params.get("of", OWNER_KEY))
-            return self._rendered(await view(viewer), viewer)
+            return self._rendered(view.__name__, await view(viewer), viewer)
 
         return self.signed_in(handle)
 
@@ -302,9 +313,9 @@ class _Routes:
             notes=self._notes.pop(browser.name, ()),
         )
 
-    def _rendered(self, page: Page, viewer: Viewer, status: int = 200) -> Response:
-        template = self._templates.get_template(page.template)
-        text = template.render(viewer=viewer, word=viewer.word, link=viewer.link, **page.values)
+    def _rendered(self, page: str, values: Values, viewer: Viewer, status: int = 200) -> Response:
+        template = self._templates.get_template(f"{page}.html")
+        text = template.render(viewer=viewer, word=viewer.word, link=viewer.link, **values)
         return HTMLResponse(text, status_code=status, headers=_SAFE)
 
     def _failed(self, request: Request, browser: Browser, error: ServiceError) -> Response:

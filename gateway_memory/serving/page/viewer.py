@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from gateway_memory.edge.phrases import Language, texts
@@ -23,14 +23,6 @@ class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
 
     def __init__(self) -> None:
         super().__init__("not_found", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page to show: its template, and what stands in it."""
-
-    template: str
-    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +88,12 @@ class Viewer:
         return word(self.language, name, **values)
 
     def link(self, path: str, /, **query: object) -> str:
-        """Return an address of the page, for the same scope."""
+        """Return an address of the page, for the same scope unless the query names another one as `of`."""
+        query = {"of": self.of, **query}
+        if query["of"] == OWNER_KEY:
+            del query["of"]
         given = {name: value for name, value in query.items() if value not in ("", None)}
-        if self.of != OWNER_KEY:
-            given.setdefault("of", self.of)
         return f"{path}?{urlencode(given)}" if given else path
-
-    def to_scope(self, scope: str) -> str:
-        """Return the address of the memories of another scope."""
-        return "/memories" if scope == OWNER_KEY else f"/memories?{urlencode({'of': scope})}"
-
-    def to_deletion(self, scope: str) -> str:
-        """Return the address of the page that deletes a scope."""
-        return f"/people/delete?{urlencode({'of': scope})}"
 
     def moment(self, at: float) -> str:
         """Return a day and its time as people read them."""

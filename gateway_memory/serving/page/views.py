@@ -1,4 +1,7 @@
-"""What each page shows. To add a page, write its function and its template, and add both to `VIEWS`."""
+"""What each page shows: a function returns the values that its template, which has the function's name, is filled with.
+
+To add a page, write its function and its template, add it to `VIEWS`, and its texts to `edge/texts/page.json`.
+"""
 
 import asyncio
 import calendar
@@ -8,6 +11,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
 from extractor import CATEGORIES
@@ -16,75 +21,55 @@ from gateway_memory.commands.search import KINDS, TERMS, as_filter
 from gateway_memory.config.keys import KeyPath, dotted, known_keys, known_paths, scan
 from gateway_memory.config.load import chinese_meanings, reference_text, render_config
 from gateway_memory.config.settings import Config
-from gateway_memory.edge.phrases import Language
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.serving.app import Service
-from gateway_memory.serving.page.viewer import NothingHere, Page, Viewer
+from gateway_memory.serving.page.viewer import NothingHere, Viewer
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.record import UNWRITTEN, MemoryRecord
-from gateway_memory.transfer.deletion import Deletion, lines_of, places
+from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter
+
+Values = Mapping[str, Any]
+View = Callable[[Viewer], Awaitable[Values]]
 
 # The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
 
 
-async def people(viewer: Viewer) -> Page:
+async def people(viewer: Viewer) -> Values:
     """The scopes of the workspace, and which of them are linked."""
     browsing = viewer.memory.browsing
     linked = {Scope.parse(key): Scope.parse(into) for key, into in (await browsing.linked()).items()}
-    scopes = [*dict.fromkeys([*map(Scope.parse, await browsing.scopes()), *linked])]
-    return Page("people.html", {"scopes": scopes, "linked": linked})
+    return {"scopes": [*dict.fromkeys([*map(Scope.parse, await browsing.scopes()), *linked])], "linked": linked}
 
 
-async def deletion(viewer: Viewer) -> Page:
-    """What would be deleted of a scope, to be confirmed by typing its name."""
-    return await _deletion(viewer, "")
+async def deletion(viewer: Viewer, typed: str = "") -> Values:
+    """What would be deleted of a scope, to be confirmed by typing its name. typed: what was typed instead."""
+    scope, there = Scope.parse(viewer.of), deletion_of(viewer)
+    counts = await asyncio.to_thread(there.survey, scope)
+    linked = await asyncio.to_thread(there.linked_with, scope)
+    return {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}
 
 
-async def erase(service: Service, agent: str, viewer: Viewer, typed: str) -> Page:
-    """Delete a scope and those that are linked with it, and show the proof. typed: its name, as a confirmation."""
-    if typed.strip() != viewer.of:
-        return await _deletion(viewer, typed)
-    scope, deletion = Scope.parse(viewer.of), _deletion_of(viewer)
-    if deletion.is_shared:
-        proof = await asyncio.to_thread(deletion.delete, scope)
-    else:
-        async with service.open[agent].closed():
-            proof = await asyncio.to_thread(deletion.delete, scope)
-    return Page("deleted.html", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)})
-
-
-def _deletion_of(viewer: Viewer) -> Deletion:
+def deletion_of(viewer: Viewer) -> Deletion:
+    """Return how a scope is deleted from the memory that a browser looks at."""
     return Deletion(workspace=viewer.memory.workspace, store=viewer.memory.settings.store)
-
-
-async def _deletion(viewer: Viewer, typed: str) -> Page:
-    scope, deletion = Scope.parse(viewer.of), _deletion_of(viewer)
-    counts = await asyncio.to_thread(deletion.survey, scope)
-    linked = await asyncio.to_thread(deletion.linked_with, scope)
-    values = {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}
-    return Page("deletion.html", values)
 
 
 # The page of what waits for a person.
 
-_SHOWN: Final = 100
+_REVIEWS: Final = 100
 
 
-async def review(viewer: Viewer) -> Page:
+async def review(viewer: Viewer) -> Values:
     """The pending memories, each with its reason, the exchange it was learnt from, and the line it contradicts."""
     words = viewer.query.get("q", "")
-    found = (await viewer.memory.record(viewer.session, "review", words))["reviews"]
-    shown = found[:_SHOWN]
+    reviews = (await viewer.memory.record(viewer.session, "review", words))["reviews"]
     rows = []
-    for row in shown:
-        session = viewer.session
-        if row["scope"] != viewer.of:
-            session = await viewer.of_scope(row["scope"])
+    for row in reviews[:_REVIEWS]:
+        session = viewer.session if row["scope"] == viewer.of else await viewer.of_scope(row["scope"])
         talk = await viewer.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
         rows.append({**row, "said": talk.said[0] if talk else None})
-    return Page("review.html", {"rows": rows, "words": words, "more": len(found) - len(shown)})
+    return {"rows": rows, "words": words, "more": len(reviews) - len(rows)}
 
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
@@ -93,28 +78,23 @@ _SECTION: Final[KeyPath] = ("agents", "defaults", "memorySync")
 _SERVICE: Final[KeyPath] = ("serve",)
 
 
-def rows_of(config: Config, agent: str, language: Language) -> list[dict[str, str]]:
-    """Return a row for each key: its name, value, default and meaning; `differs` is "yes" or ""."""
-    chinese = chinese_meanings() if language == "zh" else {}
-    in_force = json.loads(render_config(Config(defaults=config.for_agent(agent), serve=config.serve)))
-    defaults = json.loads(render_config(Config()))
-    comments = scan(reference_text()).comments
+async def settings(viewer: Viewer) -> Values:
+    """The settings in force: of each key its name, value, default and meaning, and whether it `differs`."""
+    config, chinese = viewer.memory.config, chinese_meanings() if viewer.language == "zh" else {}
+    in_force = json.loads(render_config(Config(defaults=config.for_agent(viewer.memory.agent), serve=config.serve)))
+    defaults, comments = json.loads(render_config(Config())), scan(reference_text()).comments
     rows = []
     for section in (_SECTION, _SERVICE):
         for path in known_paths(section):
             if not known_keys(path):
-                value, default = (_shown(document, path) for document in (in_force, defaults))
+                value, default = (
+                    json.dumps(reduce(getitem, path, document), ensure_ascii=False) for document in (in_force, defaults)
+                )
                 name = dotted(path[len(_SECTION) :] if section == _SECTION else path)
                 meaning = chinese.get(name) or " ".join(comments.get(path, "").split())
-                differs = "yes" if value != default else ""
-                rows.append({"name": name, "value": value, "default": default, "meaning": meaning, "differs": differs})
-    return rows
-
-
-def _shown(document: Any, path: KeyPath) -> str:
-    for step in path:
-        document = document[step]
-    return json.dumps(document, ensure_ascii=False)
+                row = {"name": name, "value": value, "default": default, "meaning": meaning}
+                rows.append({**row, "differs": value != default})
+    return {"rows": rows}
 
 
 # Pictures of what happened over time: how recall went each day, and which memories replaced which.
@@ -130,7 +110,7 @@ _HIDDEN: Final = frozenset({"forgotten", "undone", "deleted", "retracted"})
 _DAY_SECONDS: Final = 86400.0
 
 
-async def over_time(viewer: Viewer) -> Page:
+async def over_time(viewer: Viewer) -> Values:
     """How recall went on each of the last days, and the newest memories with what they replaced."""
     today = viewer.today()
     days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
@@ -148,7 +128,7 @@ async def over_time(viewer: Viewer) -> Page:
         day_of=lambda at: viewer.local(at).date().isoformat(),
     )
     picture = {"width": _WIDTH, "height": _HEIGHT, "bars": bars, "most": most, "first": days[0], "last": days[-1]}
-    return Page("over_time.html", {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines})
+    return {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines}
 
 
 def stacked(counts: Sequence[Counter[str]]) -> tuple[list[dict[str, Any]], int]:
@@ -195,8 +175,6 @@ def timeline(
     return lines
 
 
-View = Callable[[Viewer], Awaitable[Page]]
-
 _RECEIPTS: Final = 100
 _TODAY: Final = 500
 """Replies of today that are counted."""
@@ -221,7 +199,7 @@ _INSTANT: Final = 1e-6
 """Seconds that make a bound include its own time."""
 
 
-async def today(viewer: Viewer) -> Page:
+async def today(viewer: Viewer) -> Values:
     """The changes of today, what is pending, and the last failures."""
     status = await viewer.memory.record(viewer.session, "status")
     start = _start(viewer, viewer.today())
@@ -234,22 +212,21 @@ async def today(viewer: Viewer) -> Page:
     recalls = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
     outcomes = [outcome for _, outcome in recalls]
     injected = sum(outcome in ("full", "partial") for outcome in outcomes)
-    return Page("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": injected})
+    return {"status": status, "changes": changes, "replies": len(outcomes), "injected": injected}
 
 
-async def digest(viewer: Viewer) -> Page:
+async def digest(viewer: Viewer) -> Values:
     """What was learnt, changed and forgotten in the last days."""
     time = viewer.query.get("time", "week")
     if time not in _TIMES:
         raise NothingHere
-    found = await viewer.memory.record(viewer.session, "digest", time)
-    return Page("digest.html", {"digest": found, "times": _TIMES, "time": time})
+    return {"digest": await viewer.memory.record(viewer.session, "digest", time), "times": _TIMES, "time": time}
 
 
 _FILTERS: Final = ("category", "type", "since", "until")
 
 
-async def memories(viewer: Viewer) -> Page:
+async def memories(viewer: Viewer) -> Values:
     """Search the memories, or leaf through them from the newest."""
     fields = {name: viewer.query.get(name, "") for name in ("q", "kind", *_FILTERS, "session")}
     problem, older, late = "", "", False
@@ -257,7 +234,7 @@ async def memories(viewer: Viewer) -> Page:
     try:
         if any(fields[name] for name in ("q", "kind", "session")):
             filters: dict[str, Any] = {name: fields[name] or None for name in _FILTERS}
-            found = await viewer.memory.search(
+            results = await viewer.memory.search(
                 viewer.session,
                 fields["q"],
                 limit=_FOUND,
@@ -265,14 +242,14 @@ async def memories(viewer: Viewer) -> Page:
                 session_key=fields["session"] or None,
                 **filters,
             )
-            hits, late = found, found.late
+            hits, late = results, results.late
         else:
             hits, older = await _newest(viewer, fields)
     except UsageError as error:
         problem = str(error)
-    values = {"asked": fields, "found": hits, "older": older, "problem": problem, "late": late}
     weak_below = viewer.session.settings.auto_recall.min_score
-    return Page("memories.html", values | {"kinds": KINDS, "categories": CATEGORIES, "weak_below": weak_below})
+    filters = {"request": fields, "kinds": KINDS, "categories": CATEGORIES}
+    return {"hits": hits, "older": older, "problem": problem, "late": late, "weak_below": weak_below, **filters}
 
 
 async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[Any], str]:
@@ -305,32 +282,23 @@ async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[A
     return shown, viewer.link("/memories", before=repr(at), skip=same, **filters)
 
 
-async def memory(viewer: Viewer) -> Page:
+async def memory(viewer: Viewer) -> Values:
     """One memory: its source, its history, and how to change it."""
     details = await viewer.memory.browsing.details(viewer.session, viewer.query["id"])
     if details is None:
         raise NothingHere
     ours = details.stored is not None and is_writable(details.stored.file)
-    return Page("memory.html", {"details": details, "ours": ours})
+    return {"details": details, "ours": ours}
 
 
-async def document(viewer: Viewer) -> Page:
+async def document(viewer: Viewer) -> Values:
     """MEMORY.md, to be edited in place."""
     text = await viewer.memory.browsing.document(viewer.session)
     readable = not any("\udc80" <= character <= "\udcff" for character in text)
-    return Page("document.html", {"text": text if readable else "", "was": digest_of(text), "readable": readable})
+    return {"text": text if readable else "", "was": digest_of(text), "readable": readable}
 
 
-async def save_document(viewer: Viewer, text: str, was: str) -> Page | None:
-    """Save an edited MEMORY.md. Return None when it is saved, else a page with both texts."""
-    text = text.replace("\r\n", "\n")
-    if await viewer.memory.browsing.save_document(viewer.session, text, digest=was):
-        return None
-    now = await viewer.memory.browsing.document(viewer.session)
-    return Page("document.html", {"text": text, "was": digest_of(now), "readable": True, "now": now})
-
-
-async def conversations(viewer: Viewer) -> Page:
+async def conversations(viewer: Viewer) -> Values:
     """The days with conversations, month by month, the newest first."""
     days = await viewer.memory.browsing.days(viewer.session)
     months = sorted({(day.year, day.month) for day in days}, reverse=True)
@@ -345,46 +313,43 @@ async def conversations(viewer: Viewer) -> Page:
         }
         for year, month in months
     ]
-    return Page("conversations.html", {"months": shown})
+    return {"months": shown}
 
 
-async def one_day(viewer: Viewer) -> Page:
+async def day(viewer: Viewer) -> Values:
     """The conversations of a day, session by session."""
     try:
-        day = date.fromisoformat(viewer.query["day"])
-        earlier, later = day - timedelta(days=1), day + timedelta(days=1)
-        talks = await viewer.memory.browsing.talks(viewer.session, day)
+        shown = date.fromisoformat(viewer.query["day"])
+        earlier, later = shown - timedelta(days=1), shown + timedelta(days=1)
+        talks = await viewer.memory.browsing.talks(viewer.session, shown)
     except (ValueError, OverflowError):
         raise NothingHere from None
-    return Page("day.html", {"day": day, "talks": talks, "earlier": earlier, "later": later})
+    return {"day": shown, "talks": talks, "earlier": earlier, "later": later}
 
 
-async def exchange(viewer: Viewer) -> Page:
+async def exchange(viewer: Viewer) -> Values:
     """An exchange, with those around it."""
     turn = viewer.number("turn")
     talk = await viewer.memory.browsing.talk(viewer.session, turn, around=_AROUND)
     if talk is None:
         raise NothingHere
-    return Page("exchange.html", {"talk": talk, "turn": turn})
+    return {"talk": talk, "turn": turn}
 
 
-async def replies(viewer: Viewer) -> Page:
+async def replies(viewer: Viewer) -> Values:
     """The replies, each with the memories that were injected."""
     before = viewer.number("before", _LATEST, most=_LATEST)
-    found = await viewer.memory.browsing.replies(viewer.session, before=before, limit=_REPLIES_LISTED + 1)
-    older = (
-        viewer.link("/replies", before=found[_REPLIES_LISTED - 1].reply.turn) if len(found) > _REPLIES_LISTED else ""
-    )
-    return Page("replies.html", {"replies": found[:_REPLIES_LISTED], "older": older})
+    listed = await viewer.memory.browsing.replies(viewer.session, before=before, limit=_REPLIES_LISTED + 1)
+    shown, more = listed[:_REPLIES_LISTED], len(listed) > _REPLIES_LISTED
+    return {"replies": shown, "older": viewer.link("/replies", before=shown[-1].reply.turn) if more else ""}
 
 
-async def reply(viewer: Viewer) -> Page:
+async def reply(viewer: Viewer) -> Values:
     """One reply: what was considered for it, why it was injected or omitted, and how long each part took."""
     turn = viewer.number("turn")
-    found = await viewer.memory.browsing.replies(viewer.session, before=turn + 1, limit=1)
-    if not found or found[0].reply.turn != turn:
+    details = next(iter(await viewer.memory.browsing.replies(viewer.session, before=turn + 1, limit=1)), None)
+    if details is None or details.reply.turn != turn:
         raise NothingHere
-    (details,) = found
     report = details.reply.report
     rows = [
         {
@@ -398,13 +363,7 @@ async def reply(viewer: Viewer) -> Page:
     ]
     parts = [(name, report.milliseconds[name]) for name in _PARTS if name in report.milliseconds] if report else []
     threshold = viewer.session.settings.auto_recall.min_score
-    values = {"told": details, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
-    return Page("reply.html", values)
-
-
-async def settings(viewer: Viewer) -> Page:
-    """The settings in force."""
-    return Page("settings.html", {"rows": rows_of(viewer.memory.config, viewer.memory.agent, viewer.language)})
+    return {"details": details, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
 
 
 VIEWS: Final[Mapping[str, View]] = {
@@ -417,13 +376,16 @@ VIEWS: Final[Mapping[str, View]] = {
     "/document": document,
     "/conversations": conversations,
     "/conversations/exchange/{turn}": exchange,
-    "/conversations/{day}": one_day,
+    "/conversations/{day}": day,
     "/replies": replies,
     "/replies/{turn}": reply,
     "/people": people,
     "/people/delete": deletion,
     "/settings": settings,
 }
+"""The pages by their addresses."""
+TABS: Final = ("/", "/review", "/memories", "/document", "/conversations", "/replies", "/people", "/settings")
+"""The pages that each page leads to, in their order; each is called there as the word of its function's name says."""
 
 
 def _start(viewer: Viewer, day: date) -> float:
