@@ -94,6 +94,8 @@ class _Reader:
         self._of_speaker = sum(bool(_PATTERNS["first person"].search(self._plain, *bounds)) for bounds in self._clauses)
         self._opens = -1
         """Where the clauses begin that may tell the reason of a wish: "my kids read along, so keep it clean"."""
+        self._read_to = 0
+        """The end of the last statement that was read over two clauses: "my sister, moved to Lisbon"."""
 
     def read(self) -> None:
         for number, (start, end) in enumerate(self._clauses):
@@ -105,7 +107,9 @@ class _Reader:
         """Read a clause. Returns False where the rest is not the user's statement."""
         language, plain = self._language, self._plain[start:end]
         conditional = bool(language.patterns["condition"].match(plain))
-        asking = (self._sentence.question and end == self._clauses[-1][1]) or (not conditional and language.asks(plain))
+        asking = self._sentence.question and end == self._clauses[-1][1]
+        goes_on = end <= self._read_to or (number > 0 and language.patterns["goes on"].match(plain))
+        asking = asking or (not (conditional or goes_on) and language.asks(plain))
         begin = language.after("filler", self._plain, start)
         if asking:
             reading = self._wish_in_question(begin, start, end)
@@ -162,13 +166,16 @@ class _Reader:
         own = language.patterns["subject"].match(plain, begin) and not conditional and not self._sentence.question
         if own and (not _PATTERNS["of another"].match(plain, behind[0][0]) or _PATTERNS["owned"].match(plain, begin)):
             reading = language.statement(plain, begin, behind[0][1], least=least)
+            if reading:
+                self._read_to = behind[0][1]
         if reading is None and self._kept is None and number == 0 and not self._orders(behind):
             reading = language.wish(plain, begin, behind[-1][1], reasoned=-self._crowded)
         return reading
 
     def _keep(self, reading: Reading, begin: int, end: int, *, wish: bool) -> None:
         first = self._condition[0] if self._condition else begin
-        if 0 <= self._opens < first and (wish or self._tells(self._opens, begin)):
+        leans = reading.leans or self._read_to > end  # "Marta, my sister, moved …": the subject stands before it
+        if 0 <= self._opens < first and (wish or leans or self._tells(self._opens, begin)):
             first = self._opens
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER

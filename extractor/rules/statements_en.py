@@ -54,7 +54,8 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     if score < least:
         return None
     of_work = subject.whose in ("we", "thing", "there", "owned")
-    return statement_of(category, score, of_work=of_work, of_a_thing=subject.whose == "thing")
+    leans = subject.whose == "omitted" or words[0].low in ("he", "she")
+    return statement_of(category, score, of_work=of_work, of_a_thing=subject.whose == "thing", leans=leans)
 
 
 def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
