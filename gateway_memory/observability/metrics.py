@@ -75,8 +75,8 @@ class Metrics:
 
     def take_failures(self) -> list[Failure]:
         """Return the failures that were not taken yet, by kind."""
-        taken, self._failures = list(self._failures.values()), {}
-        return taken
+        failures, self._failures = list(self._failures.values()), {}
+        return failures
 
     def put_back(self, failures: Sequence[Failure]) -> None:
         """Keep failures until they are taken again."""
@@ -100,15 +100,15 @@ class Metrics:
 
     def gauges(self, now: datetime) -> dict[str, float]:
         """Return the current gauges by dotted name."""
-        found: dict[str, float] = {}
+        gauges: dict[str, float] = {}
         for source in self.sources:
-            found |= source()
-        found["capture.alarm"] = float(self.capture_alarm(now) is not None)
-        found["capture.lag_seconds"] = self._lag(now)
+            gauges |= source()
+        gauges["capture.alarm"] = float(self.capture_alarm(now) is not None)
+        gauges["capture.lag_seconds"] = self._lag(now)
         for name, at in (("seen", self.last_seen), ("processed", self.last_processed)):
             if at is not None:
-                found[f"capture.last_{name}_timestamp"] = at.timestamp()
-        return found
+                gauges[f"capture.last_{name}_timestamp"] = at.timestamp()
+        return gauges
 
     # Liveness of capture
 
