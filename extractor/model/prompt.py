@@ -74,28 +74,38 @@ _LINE: Final = re.compile(r"(?<=[。！？!?；])(?![。！？!?)）])|(?<=[.;])
 _CLAUSE: Final = re.compile(r"(?<=[，。！？!?；])(?![。！？!?)）])|(?<=[.;])\s+|\n")
 
 
-def _object(**properties: Any) -> dict[str, object]:
+def object_schema(**properties: Any) -> dict[str, object]:
+    """Return the schema of an object that has these properties and no others."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _text(*choices: str) -> dict[str, object]:
+def text_schema(*choices: str) -> dict[str, object]:
+    """Return the schema of a text; of one of the choices, if there are any."""
     return {"type": "string", "enum": list(choices)} if choices else {"type": "string"}
 
 
-def _list(items: Mapping[str, object], **limits: int) -> dict[str, object]:
+def list_schema(items: Mapping[str, object], **limits: int) -> dict[str, object]:
+    """Return the schema of a list."""
     return {"type": "array", "items": items, **limits}
 
 
-_ENTRIES: Final = _list(
-    _object(quote=_text(), content=_text(), category=_text(*CATEGORIES), importance=_text("high", "normal")),
+_ENTRIES: Final = list_schema(
+    object_schema(
+        quote=text_schema(),
+        content=text_schema(),
+        category=text_schema(*CATEGORIES),
+        importance=text_schema("high", "normal"),
+    ),
     maxItems=MOST_ENTRIES,
 )
-EXTRACTION_SCHEMA: Final = _object(entries=_ENTRIES)
-RETRACTION_SCHEMA: Final = _object(entries=_ENTRIES, retract=_list(_text(), maxItems=MOST_ENTRIES))
+EXTRACTION_SCHEMA: Final = object_schema(entries=_ENTRIES)
+RETRACTION_SCHEMA: Final = object_schema(entries=_ENTRIES, retract=list_schema(text_schema(), maxItems=MOST_ENTRIES))
 """The schema where the rules have kept something of the batch that the model may take back."""
-MERGE_SCHEMA: Final = _object(
-    actions=_list(
-        _object(number={"type": "integer"}, action=_text("add", "skip", "update", "supersede"), target=_text())
+MERGE_SCHEMA: Final = object_schema(
+    actions=list_schema(
+        object_schema(
+            number={"type": "integer"}, action=text_schema("add", "skip", "update", "supersede"), target=text_schema()
+        )
     )
 )
 
@@ -130,8 +140,7 @@ def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
 
 def extraction_system(turns: Sequence[Turn]) -> str:
     """Return the system message of an extraction, with examples in the language of the batch."""
-    chinese = is_mostly_chinese("\n".join(turn.user for turn in turns))
-    return _SYSTEMS[chinese]
+    return _SYSTEMS[is_mostly_chinese("\n".join(turn.user for turn in turns))]
 
 
 def extraction_message(turns: Sequence[Turn], kept: Sequence[Kept] = (), *, before: str = "") -> str:
@@ -142,7 +151,7 @@ def extraction_message(turns: Sequence[Turn], kept: Sequence[Kept] = (), *, befo
     """
     ids = {turn.id for turn in turns}
     rows = [{"id": each.id, "text": clean(each.text).text} for each in kept if each.turn in ids]
-    listed = ",\n".join(_string(row) for row in rows)
+    listed = ",\n".join(as_data(row) for row in rows)
     conversation = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
     return f"{conversation}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_RETRACT}" if rows else conversation
 
@@ -157,7 +166,7 @@ def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
         }
         for number, (candidate, known) in enumerate(pairs, 1)
     ]
-    listed = ",\n".join(_string(row) for row in rows)
+    listed = ",\n".join(as_data(row) for row in rows)
     return f"<memories>\n[{listed}]\n</memories>"
 
 
@@ -175,11 +184,11 @@ def _conversation(turns: Sequence[Turn], before: str) -> str:
             day = turn.at.date()
             rows.append(f"Today is {day:%A, %Y-%m-%d}.")
         if before.strip() and agrees(turn.user):
-            rows.append(f"Assistant: {_string(before.strip()[-LONGEST_REPLY:])}")
+            rows.append(f"Assistant: {as_data(before.strip()[-LONGEST_REPLY:])}")
         own = own_part(turn.user)
         own = own if any(map(str.isalnum, own)) else prose(turn.user)  # patterns may err: what is quoted waits
         lines = (_CLAUSE if is_chinese(own) else _LINE).split(own)
-        rows += ["User:", *(f"  {_string(line.strip(' ，,'))}" for line in lines if line.strip(" ，,"))]
+        rows += ["User:", *(f"  {as_data(line.strip(' ，,'))}" for line in lines if line.strip(" ，,"))]
         before = turn.reply
     return "\n".join(rows)
 
@@ -198,10 +207,11 @@ def _example(section: str) -> str:
         if importance:
             quote, content = text.split(" / ")
             entries.append({"quote": quote, "content": content, "category": category, "importance": importance})
-    return f"Example.\n{_conversation(turns, '')}\n{_string({'entries': entries})}"
+    return f"Example.\n{_conversation(turns, '')}\n{as_data({'entries': entries})}"
 
 
-def _string(value: object) -> str:
+def as_data(value: object) -> str:
+    """Return a value as JSON that closes no fence."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
