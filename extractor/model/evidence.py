@@ -23,20 +23,8 @@ from extractor.rules.extract import entities_of
 from extractor.tables.reader import table
 from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
+from . import quotations
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
-from .quotations import (
-    adds_a_denial,
-    asks,
-    changes_who,
-    denies,
-    is_borrowed,
-    is_of_another,
-    is_standing_wish,
-    pointed_at,
-    repeats,
-    sentence_of,
-    turns_must_and_wish,
-)
 from .support import (
     Sources,
     Support,
@@ -217,13 +205,13 @@ def _pointing(
 
     read: the entry with what it states, if it states something.
     """
-    own = pointed_at(candidate, turn)
+    own = quotations.pointed_at(candidate, turn)
     if own is None:
         return "instruction_to_the_machine" if turn.id in conversation.orders else "no_statement", None
     problem = _problem(own.content, candidate.quote, turn, conversation)
     if problem:
         return problem, None
-    if read and not read.doubt and repeats(read.content, own.content, conversation.today):
+    if read and not read.doubt and quotations.repeats(read.content, own.content, conversation.today):
         return "", replace(read, sentence=own.content, only_as=own.only_as)
     return "", own
 
@@ -237,11 +225,11 @@ def _problem(content: str, quote: str, turn: Turn | None, conversation: _Convers
         return "unclean"
     if commands_the_machine(content):
         return "instruction_to_the_machine"
-    if turn is None or is_of_another(quote, turn.user, content):
+    if turn is None or quotations.is_of_another(quote, turn.user, content):
         return "no_evidence"
     if turn.id in conversation.orders:
         return "instruction_to_the_machine"
-    return "denied" if denies(quote, content) else ""
+    return "denied" if quotations.denies(quote, content) else ""
 
 
 def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
@@ -255,15 +243,15 @@ def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversatio
 def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
     """Return whether an entry says something else than its quotation, though most of its words were said."""
     quote, message = candidate.quote, turn.user
-    sentence, is_wish = sentence_of(quote, message), traits_of(candidate.category).directive
+    sentence, is_wish = quotations.sentence_of(quote, message), traits_of(candidate.category).directive
     return (
         is_first_person(content)
-        or adds_a_denial(sentence, content)
-        or changes_who(quote, message, content)
-        or turns_must_and_wish(sentence, content)
+        or quotations.adds_a_denial(sentence, content)
+        or quotations.changes_who(quote, message, content)
+        or quotations.turns_must_and_wish(sentence, content)
         or (bool(_OF_USER.match(content)) and not _is_quoted(quote, own_part(message)))
-        or (not is_standing_wish(sentence) if is_wish else asks(quote, message, content))
-        or (not is_wish and is_borrowed(quote, message))
+        or (not quotations.is_standing_wish(sentence) if is_wish else quotations.asks(quote, message, content))
+        or (not is_wish and quotations.is_borrowed(quote, message))
     )
 
 
