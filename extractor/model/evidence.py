@@ -21,7 +21,7 @@ from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
 from extractor.tables.reader import table
-from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
+from extractor.types import Action, Candidate, Importance, Kept, Known, Turn
 
 from . import quotations
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
@@ -95,7 +95,8 @@ def candidates_of(
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
         candidate = _candidate(entry)
-        turn = _quoted_turn(candidate.quote, list(given.values()))
+        # The newest turn that holds a quotation: a model copies words well, and counts badly.
+        turn = next((each for each in reversed(given.values()) if _is_quoted(candidate.quote, each.user)), None)
         problem, read = _read(candidate, turn, conversation)
         if pointing and turn:
             problem, read = _pointing(candidate, read, turn, conversation)
@@ -112,7 +113,10 @@ def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    return frozenset(_strings({"retract": [], **answer}, "retract")) & {memory.id for memory in kept}
+    ids = answer.get("retract", [])
+    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+        raise ValueError("retract is no list of strings")
+    return frozenset(ids) & {memory.id for memory in kept}
 
 
 def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
@@ -143,12 +147,6 @@ def _candidate(entry: dict[str, Any]) -> Candidate:
         confidence=CONFIDENCE,
         quote=_field(entry, "quote", str),
     )
-
-
-def _type(category: str, content: str) -> MemoryType:
-    if traits_of(category).standing:
-        return "O"
-    return "B" if _OF_USER.match(content) else "W"
 
 
 class _Conversation:
@@ -189,7 +187,7 @@ def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) 
     read = replace(
         candidate,
         content=content,
-        type=_type(candidate.category, content),
+        type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(content) else "W",
         entities=entities_of(content),
         expires=expiry_of(content, conversation.today),
         turn=turn.id,
@@ -255,11 +253,6 @@ def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
     )
 
 
-def _quoted_turn(quote: str, turns: Sequence[Turn]) -> Turn | None:
-    """Return the newest turn that holds a quotation: a model copies words well, and counts badly."""
-    return next((turn for turn in reversed(turns) if _is_quoted(quote, turn.user)), None)
-
-
 def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
     parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
@@ -284,10 +277,3 @@ def _choice(row: dict[str, Any], name: str, choices: Sequence[str]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} is none of {', '.join(choices)}")
     return value
-
-
-def _strings(row: dict[str, Any], name: str) -> list[str]:
-    values = _field(row, name, list)
-    if not all(isinstance(value, str) for value in values):
-        raise ValueError(f"{name} is no list of strings")
-    return list(values)

@@ -87,9 +87,8 @@ def _orders_of_layer(text: str) -> Iterator[str]:
     for language in _languages():
         matches = [match for pattern in language.orders for match in pattern.finditer(text) if match["order"]]
         for match in matches:
-            if _PATTERNS["joined"].match(match[0]) and _PATTERNS["of somebody"].match(
-                _sentence_before(text, match.start())
-            ):
+            joined = _PATTERNS["joined"].match(match[0])
+            if joined and _PATTERNS["of somebody"].match(_sentence_before(text, match.start())):
                 continue  # "I take the bus and always pay cash"
             yield text[match.start("order") : _end(text, match.end())]
         for match in islice(language.begins.finditer(text), _MOST_READ):

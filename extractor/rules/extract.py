@@ -55,12 +55,12 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 
 def gives_instructions(text: str) -> bool:
     """Return whether a text has an instruction in it, whoever's it is and however long it shall hold."""
-    for sentence in sentences(text):
-        language = language_of(sentence.plain)
-        for start, end in clauses_of(sentence, language):
-            if language.instructs(sentence.plain, language.after("filler", sentence.plain, start), end):
-                return True
-    return False
+    return any(
+        language.instructs(sentence.plain, language.after("filler", sentence.plain, start), end)
+        for sentence in sentences(text)
+        for language in [language_of(sentence.plain)]
+        for start, end in clauses_of(sentence, language)
+    )
 
 
 def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:

@@ -26,12 +26,8 @@ class Kept:
     end: int
     reading: Reading
 
-    def joined(self, end: int, other: Reading) -> "Kept":
-        """Return both as one: a wish if either is one, and as important as the more important."""
-        return Kept(self.start, end, max(self.reading, other, key=_weight))
 
-
-def _weight(reading: Reading) -> tuple[bool, bool, bool]:
+def _rank(reading: Reading) -> tuple[bool, bool, bool]:
     traits = traits_of(reading.category)
     return traits.directive, traits.standing, reading.importance == "high"
 
@@ -47,9 +43,8 @@ def stated(sentence: Sentence, language: Language, *, crowded: bool) -> list[Kep
         return []
     if language.patterns["attributed"].match(sentence.clauses[-1].plain):  # "…, she added"
         return []
-    reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
-    reader.read()
-    return [kept for kept in reader.statements if not tagged or traits_of(kept.reading.category).directive]
+    statements = _Reader(sentence, language, CROWDED if crowded else 0.0).read()
+    return [kept for kept in statements if not tagged or traits_of(kept.reading.category).directive]
 
 
 def clauses_of(sentence: Sentence, language: Language) -> list[tuple[int, int]]:
@@ -82,7 +77,7 @@ class _Reader:
     """Reads the clauses of a sentence one after the other."""
 
     def __init__(self, sentence: Sentence, language: Language, crowded: float) -> None:
-        self.statements: list[Kept] = []
+        self._statements: list[Kept] = []
         self._sentence = sentence
         self._plain = sentence.plain
         self._language = language
@@ -97,11 +92,13 @@ class _Reader:
         self._read_to = 0
         """The end of the last statement that was read over two clauses: "my sister, moved to Lisbon"."""
 
-    def read(self) -> None:
+    def read(self) -> list[Kept]:
+        """Return the statements."""
         for number, (start, end) in enumerate(self._clauses):
             if not self._clause(number, start, end):
                 break
         self._close()
+        return self._statements
 
     def _clause(self, number: int, start: int, end: int) -> bool:
         """Read a clause. Returns False where the rest is not the user's statement."""
@@ -141,9 +138,8 @@ class _Reader:
         """Read 以后别问我睡得好不好: words of a question in a wish."""
         if self._sentence.question or not self._language.patterns["wishing"].match(self._plain, start, end):
             return None
-        if _PATTERNS["closed question"].search(self._plain[start:end]):
-            return None
-        return self._language.wish(self._plain, begin, end, condition=self._condition)
+        closed = _PATTERNS["closed question"].search(self._plain[start:end])
+        return None if closed else self._language.wish(self._plain, begin, end, condition=self._condition)
 
     def _read(self, number: int, begin: int, end: int, *, conditional: bool) -> Reading | None:
         """Read a clause as a statement or a wish; with the next one or the whole sentence where it says too little."""
@@ -180,7 +176,9 @@ class _Reader:
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER
         if self._kept and together and not _PATTERNS["no longer"].match(self._plain, self._kept.start):
-            self._kept = self._kept.joined(end, reading)
+            self._kept = Kept(
+                self._kept.start, end, max(self._kept.reading, reading, key=_rank)
+            )  # as a wish, if one is
             return
         self._close()
         self._kept = Kept(first if end - first <= LONGEST_TOGETHER else begin, end, reading)
@@ -202,21 +200,18 @@ class _Reader:
 
     def _close(self) -> None:
         if self._kept:
-            self.statements.append(self._kept)
+            self._statements.append(self._kept)
         self._kept = None
 
     def _reasoned(self, number: int) -> float:
         """Return what a wish gains by what stands beside it: something lasting, or at least "I", "my"."""
         if self._kept:
             return STATED_BESIDE
-        start, end = self._clauses[number]
-        own = bool(_PATTERNS["first person"].search(self._plain, start, end))
-        return float(self._of_speaker > own)
+        return float(self._of_speaker > bool(_PATTERNS["first person"].search(self._plain, *self._clauses[number])))
 
     def _orders(self, clauses: list[tuple[int, int]]) -> bool:
-        return self._sentence.question or any(
-            self._language.patterns["order"].match(self._plain, start) for start, _ in clauses
-        )
+        order = self._language.patterns["order"]
+        return self._sentence.question or any(order.match(self._plain, start) for start, _ in clauses)
 
     def _tells(self, start: int, end: int) -> bool:
         """Return whether clauses before a statement belong to it: "my knees are bad, so I swim", not "thanks, …"."""
