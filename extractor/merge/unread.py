@@ -27,6 +27,7 @@ _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
 
+_UNREAD: Final = Candidate(content="", category="fact", type="B", importance="normal", confidence=CONFIDENCE)
 _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes later has a subject before it
 
 
@@ -49,16 +50,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         for number in of_it:
             candidates[number] = replace(candidates[number], sentence=text)
         if not of_it and len(unread) < MOST:
-            unread.append(
-                Candidate(
-                    content=text,
-                    category="fact",
-                    type="B",
-                    importance="normal",
-                    confidence=CONFIDENCE,
-                    only_as=only_as,
-                )
-            )
+            unread.append(replace(_UNREAD, content=text, only_as=only_as))
     return candidates + unread
 
 

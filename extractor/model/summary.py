@@ -96,8 +96,7 @@ def summarize(given: SummaryInput) -> Summary | None:
         Seen(kind=each.kind, content=clean(each.content).text, tool=clean(each.tool).text)
         for each in _public(given.seen)
     ]
-    wanted = [each.content for each in observations if each.kind == "user"]
-    answers = [each.content for each in observations if each.kind == "assistant"]
+    wanted, answers = _of(observations, "user"), _of(observations, "assistant")
     facts = _cleaned(given.facts)
     spoken = [each for each in observations if each.kind in ("user", "assistant")]
     outline = outline_of(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
@@ -107,17 +106,16 @@ def summarize(given: SummaryInput) -> Summary | None:
     deeds = _deeds(observations)
     failed = [deed for deed in deeds if _FAILED.search(deed)]
     done = [deed for deed in deeds if deed not in failed]
-    todos = _distinct([*_of(observations, "todo"), *_written_todos([*wanted, *answers, *stages]), *outline.later])
+    matches = (match for text in (*wanted, *answers, *stages) for match in _TODO.finditer(text))
+    written_todos = [(match[1] or match[2]).strip() for match in matches]
+    todos = _distinct([*_of(observations, "todo"), *written_todos, *outline.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
+    unanswered = [_UNANSWERED[chinese].format(text=text) for text in outline.unanswered]
     sections: dict[Section, Sequence[str]] = {
         "wanted": outline.wanted,
         "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *outline.done, *done],
         "ended": [outline.ended],
-        "open": [
-            *_of(observations, "error"),
-            *failed,
-            *(_UNANSWERED[chinese].format(text=text) for text in outline.unanswered),
-        ],
+        "open": [*_of(observations, "error"), *failed, *unanswered],
         "next": todos,
         "learnt": facts,
     }
@@ -130,9 +128,10 @@ def _deeds(observations: Sequence[Seen]) -> list[str]:
     """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
     spoken = {"user", "assistant", "decision", "error", "todo"}
     deeds = [each for each in observations if each.kind not in spoken and not _LOOKED.search(each.content)]
-    last = {(each.tool, each.content.strip().split("\n")[0]): each for each in deeds}
-    kept = [each for each in deeds if last[each.tool, each.content.strip().split("\n")[0]] is each]
-    return [f"{each.tool}: {each.content}" if each.tool else each.content for each in kept]
+    commands = [(each.tool, each.content.strip().split("\n")[0]) for each in deeds]
+    last = dict(zip(commands, deeds, strict=True))
+    newest = [each for command, each in zip(commands, deeds, strict=True) if last[command] is each]
+    return [f"{each.tool}: {each.content}" if each.tool else each.content for each in newest]
 
 
 def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
@@ -177,9 +176,13 @@ def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[
         topic=cut(_one_line(clean(topic).text), _TOPIC_LENGTH),
         brief=cut(text, BRIEF_LENGTH),
         detailed=cut(text, DETAILED_LENGTH),
-        decisions=tuple(cut(item, _LINE_LENGTH) for item in _distinct(_cleaned(decisions))[:_LISTED]),
-        todos=tuple(cut(item, _LINE_LENGTH) for item in _distinct(_cleaned(todos))[:_LISTED]),
+        decisions=_listed(_distinct(_cleaned(decisions))),
+        todos=_listed(_distinct(_cleaned(todos))),
     )
+
+
+def _listed(items: Sequence[str]) -> tuple[str, ...]:
+    return tuple(cut(item, _LINE_LENGTH) for item in items[:_LISTED])
 
 
 def cut(text: str, length: int) -> str:
@@ -191,13 +194,14 @@ def cut(text: str, length: int) -> str:
     end = length - 1
     end = max((match.end() for match in _END_OF_SENTENCE.finditer(text, end * 3 // 5, end)), default=end)
     # Cut between graphemes: a letter keeps its marks, and an emoji its parts.
-    while 0 < end < len(text) and (_belongs(text[end]) or text[end - 1] == "\u200d"):
+    while 0 < end < len(text) and (
+        text[end] in _JOINING
+        or unicodedata.combining(text[end])
+        or "\U0001f3fb" <= text[end] <= "\U0001f3ff"
+        or text[end - 1] == "\u200d"
+    ):
         end -= 1
     return f"{text[:end].rstrip()}…"
-
-
-def _belongs(character: str) -> bool:
-    return character in _JOINING or unicodedata.combining(character) != 0 or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def _summary(
@@ -211,8 +215,8 @@ def _summary(
         topic=cut(_one_line(topic), _TOPIC_LENGTH),
         brief=_render(lines, BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),
         detailed=_render(lines, DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese),
-        decisions=tuple(cut(item, _LINE_LENGTH) for item in decisions[:_LISTED]),
-        todos=tuple(cut(item, _LINE_LENGTH) for item in todos[:_LISTED]),
+        decisions=_listed(decisions),
+        todos=_listed(todos),
     )
 
 
@@ -270,10 +274,6 @@ def _distinct(texts: Iterable[str]) -> list[str]:
     return list({line.casefold(): line for line in lines if line}.values())
 
 
-def _written_todos(texts: Sequence[str]) -> list[str]:
-    return [(match[1] or match[2]).strip() for text in texts for match in _TODO.finditer(text)]
-
-
 # The prompt for a session's summary. Observations are data: JSON within a fence that no text can close.
 
 LONGEST: Final = 24_000
@@ -298,9 +298,9 @@ def summary_message(given: SummaryInput) -> str:
     tail: list[dict[str, str]] = []
     room = LONGEST
     while rows and room > 0:
-        row = rows.pop(0) if len(head) <= len(tail) // 3 else rows.pop()
-        (head if len(head) <= len(tail) // 3 else tail).append(row)
-        room -= len(row["text"])
+        part, at = (head, 0) if len(head) <= len(tail) // 3 else (tail, -1)
+        part.append(rows.pop(at))
+        room -= len(part[-1]["text"])
     data = {
         "facts": [clean(text).text for text in given.facts][-60:],
         "stage_summaries": [clean(text).text for text in given.stages][-30:],

@@ -176,12 +176,15 @@ class _Reader:
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER
         if self._kept and together and not _PATTERNS["no longer"].match(self._plain, self._kept.start):
-            self._kept = Kept(
-                self._kept.start, end, max(self._kept.reading, reading, key=_rank)
-            )  # as a wish, if one is
+            reading = max(self._kept.reading, reading, key=_rank)  # both are a wish if either is one
+            self._kept = Kept(self._kept.start, end, reading)
             return
         self._close()
-        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else begin, end, reading)
+        if end - first > LONGEST_TOGETHER:
+            if leans and first < begin:
+                return  # without its subject it would say of nobody what it says
+            first = begin
+        self._kept = Kept(first, end, reading)
 
     def _order(self, start: int, end: int, *, asking: bool, opening: bool) -> None:
         """Take a clause that asks or orders: it ends a statement, but belongs to a wish, or begins one."""
