@@ -122,7 +122,7 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Nobody can be held for the sender. reason: why, and what would settle it."""
+    """The sender cannot be identified. reason: why, and what would settle it."""
 
     reason: str
 
@@ -268,7 +268,7 @@ _RULES: Final = "agents.defaults.memorySync.identity"
 
 
 def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
-    """Return who is speaking, before links, or why nobody can be held for the sender.
+    """Return who is speaking, before links, or why the sender cannot be identified.
 
     Raises:
         UsageError: a fact has another type, or a text that is no name.

@@ -59,7 +59,7 @@ def without_holes(text: str) -> str:
 
 
 def _says(text: str, fewest: tuple[int, int]) -> bool:
-    """Whether a text says something beside masks, names of secrets, and what joins them."""
+    """Return whether a text says something beside masks, names of secrets, and what joins them."""
     lower = _EXACT["hole"].sub(" ", text).lower()
     spans = [(0, 0), *(name.span() for name in names(lower)), (len(lower), len(lower))]
     lower = " ".join(lower[end:start] for (_, end), (start, _) in pairwise(spans))
