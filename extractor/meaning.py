@@ -111,9 +111,8 @@ def understood(candidate: Candidate, meaning: Meaning | None, of_sentence: Meani
 def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
     """Return what a rule has read as a wish, if its sentence is one, or with all that the sentence tells."""
     if not traits_of(candidate.category).directive and whole.wish >= _WISH:
-        return _wish(
-            candidate, candidate.sentence or candidate.content
-        )  # "red and green look the same, pick other colours"
+        # "red and green look the same, pick other colours"
+        return _wish(candidate, candidate.sentence or candidate.content)
     if candidate.category == "fact" and max(meaning.statement, whole.statement) < _NO_STATEMENT:
         return None
     tells_more = whole.statement >= max(_STATEMENT, meaning.statement)
@@ -135,15 +134,8 @@ def _as_meant(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candida
 
 
 def _wish(candidate: Candidate, content: str) -> Candidate:
-    return replace(
-        candidate,
-        content=content,
-        category="instruction",
-        type="O",
-        importance="high",
-        confidence=_CONFIDENCE,
-        only_as=frozenset(),
-    )
+    wish = replace(candidate, content=content, category="instruction", type="O", importance="high")
+    return replace(wish, confidence=_CONFIDENCE, only_as=frozenset())
 
 
 def _only_as_change(candidate: Candidate) -> Candidate | None:

@@ -18,7 +18,7 @@ class UsageError(GatewayMemoryError):
 
 
 class RefusedError(UsageError):
-    """Nobody can be held for the speaker of a message; `reason` says why, and what would settle it."""
+    """The speaker of a message cannot be identified; `reason` says why, and what would settle it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

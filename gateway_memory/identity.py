@@ -1,4 +1,4 @@
-"""Who is speaking: session keys, what a host knows of a message's sender and place, and the rules. Pure."""
+"""Who is speaking: session keys, what a host knows of a message's sender and chat, and the rules. Pure."""
 
 import hashlib
 from collections.abc import Iterator
@@ -14,16 +14,9 @@ from gateway_memory.scope import OWNER, Owner, Scope, Whose, is_name, resolve_sc
 # What a session key says: its kind, its agent, and the key as it may be stored.
 
 _ALSO: Final[dict[str, tuple[str, ...]]] = {
-    "direct": (),
+    **dict.fromkeys(("direct", "group", "cron", "hook", "node", "subagent", "acp"), ()),
     "dm": ("direct",),
-    "group": (),
-    "channel": ("group",),
-    "room": ("group",),
-    "cron": (),
-    "hook": (),
-    "node": (),
-    "subagent": (),
-    "acp": (),
+    **dict.fromkeys(("channel", "room"), ("group",)),
 }
 """The kinds in OpenClaw's session keys, and the additional types of each."""
 KINDS: Final = (*_ALSO, "thread")
@@ -54,17 +47,15 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
         return (scope.kind.session_type,)
     parts = key.lower().split(":")
     is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
-    place = parts[2:] if is_agent else parts
-    if place[0].startswith("node-"):
+    parts = parts[2:] if is_agent else parts
+    if parts[0].startswith("node-"):
         return ("node",)
     # A peer may be named "group" or "cron". The kind is the first such word with something after it.
-    at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
+    at = next((at for at, part in enumerate(parts[:_KIND_WITHIN]) if part in _ALSO and parts[at + 1 :]), None)
     if at is None:
-        if not is_agent:
-            return ("direct",)
-        return (*reversed(place[:2]), "direct")
-    threaded = ("thread",) if {"thread", "topic"} & set(place[at + 2 : -1]) else ()
-    return (place[at], *_ALSO[place[at]], *threaded)
+        return (*reversed(parts[:2]), "direct") if is_agent else ("direct",)
+    threaded = ("thread",) if {"thread", "topic"} & set(parts[at + 2 : -1]) else ()
+    return (parts[at], *_ALSO[parts[at]], *threaded)
 
 
 def agent_of(key: str) -> str | None:
@@ -131,7 +122,7 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Nobody can be held for the sender. reason: why, and what would settle it."""
+    """The sender cannot be identified. reason: why, and what would settle it."""
 
     reason: str
 
@@ -171,22 +162,16 @@ def checked(facts: Facts) -> Known:
             texts[each.name] = normalized(value)
         else:
             raise UsageError(f"{each.name}: expected text with a visible character and without control characters")
-    return Known(
-        key=texts["key"],
-        channel=channel_name(texts["channel"]),
-        chat_type=texts["chat_type"].lower(),
-        chat_id=texts["chat_id"],
-        sender_id=texts["sender_id"],
-        account_id=texts["account_id"],
-        person=texts["person"],
-        project=texts["project"],
-        is_owner=facts.is_owner is True,
-    )
+    texts |= {"channel": channel_name(texts["channel"]), "chat_type": texts["chat_type"].lower()}
+    return Known(**{name: texts[name] for name in _COMPARED}, is_owner=facts.is_owner is True)
 
 
-# What a session key and a chat's id say about the place of a message: a peer of a direct chat, or a room.
+_COMPARED: Final = tuple(each.name for each in fields(Known) if each.name != _FLAG)
+
+
+# What a session key and a chat's id say about the chat of a message: a direct chat with a peer, or a room.
 #
-# Neither proves who is speaking. They only tell when the sender is somewhere else than in a chat of their own.
+# Neither proves who is speaking. They only tell when the sender is not in a chat of their own.
 
 _DIRECT_IN_KEYS: Final = frozenset({"direct", "dm"})
 _ROOMS_IN_KEYS: Final = frozenset({"group", "channel", "room"})
@@ -201,8 +186,8 @@ _NAMED_APART: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """kind: "direct", "room" or "" if it can't be told. peers: the forms of the id of the direct chat's other side.
+class Chat:
+    """A chat as a key or an id names it. kind: "" if it can't be told. peers: the forms of a direct chat's peer's id.
 
     channel: the channel that it names, or "". guessed: nothing says that the id is that of a peer.
     """
@@ -213,56 +198,51 @@ class Place:
     guessed: bool = False
 
 
-def place_of_key(key: str, channel: str, *, own_ids: bool) -> Place:
-    """Return what a session key names.
+def chat_of_key(key: str, channel: str, *, own_ids: bool) -> Chat:
+    """Return the chat that a session key names.
 
     The function reads OpenClaw's keys (`agent:<id>:[<channel>:[<account>:]]direct:<peer>`, `…:group:<id>`) and keys of
     the form `<channel>:<chat>`. Any other key names nothing.
 
     channel: the message's channel. own_ids: whether direct chats there have ids of their own.
     """
-    parts = key.split(":")
-    if parts[0].lower() != "agent":
-        return place_of_chat(key, channel, own_ids=own_ids) if _is_channel(parts[0], channel) and parts[1:] else Place()
-    place = parts[2:]
-    words = [part.lower() for part in place]
+    head, *parts = key.split(":")
+    if head.lower() != "agent":
+        return chat_of_id(key, channel, own_ids=own_ids) if _is_channel(head, channel) and parts else Chat()
+    parts = parts[1:]
+    words = [part.lower() for part in parts]
     kinds = _DIRECT_IN_KEYS | _ROOMS_IN_KEYS
     at = next((at for at, word in enumerate(words[:_KIND_WITHIN]) if word in kinds and words[at + 1 :]), None)
     if at is None:
-        return Place()
-    named = channel_name(place[0]) if at else ""
+        return Chat()
+    named = channel_name(parts[0]) if at else ""
     if words[at] in _ROOMS_IN_KEYS:
-        return Place(kind="room", channel=named)
-    rest = place[at + 1 :]
+        return Chat(kind="room", channel=named)
+    peer = parts[at + 1 :]
     thread = next((cut for cut, word in enumerate(words[at + 1 :]) if word in ("thread", "topic") and cut), None)
-    peers = {":".join(rest), ":".join(rest[:thread])}
-    return Place(kind="direct", peers=frozenset(map(_plain, peers)), channel=named)
+    return Chat(
+        kind="direct", peers=frozenset({_plain(":".join(peer)), _plain(":".join(peer[:thread]))}), channel=named
+    )
 
 
-def place_of_chat(chat: str, channel: str, *, own_ids: bool) -> Place:
-    """Return what the id of a direct chat names: `<peer>`, `<channel>:<peer>` or `user:<peer>`.
+def chat_of_id(chat: str, channel: str, *, own_ids: bool) -> Chat:
+    """Return the direct chat that an id names: `<peer>`, `<channel>:<peer>` or `user:<peer>`.
 
     channel: the message's channel. own_ids: whether direct chats there have ids of their own.
     """
-    head, colon, rest = chat.partition(":")
+    head, _, peer = chat.partition(":")
     named = ""
-    if colon and rest and _is_channel(head, channel):
-        named, chat = channel_name(head), rest
-        head, colon, rest = chat.partition(":")
-    word = head.lower()
-    if colon and rest and word in _PEERS:
-        return Place(kind="direct", peers=frozenset({_plain(rest)}), channel=named)
+    if peer and _is_channel(head, channel):
+        named, chat = channel_name(head), peer
+        head, _, peer = chat.partition(":")
+    if peer and head.lower() in _PEERS:
+        return Chat(kind="direct", peers=frozenset({_plain(peer)}), channel=named)
     where = named or channel
-    own_ids = where not in _NAMED_BY_PEER and ((own_ids and where == channel) or where in _NAMED_APART)
-    if not chat or (colon and word in _OPAQUE) or own_ids:
-        return Place(channel=named)
     guessed = where not in _NAMED_BY_PEER
-    return Place(kind="direct", peers=frozenset({_plain(chat)}), channel=named, guessed=guessed)
-
-
-def is_same(place: Place, ids: frozenset[str]) -> bool:
-    """Return whether the other side of a direct chat has one of these ids. Keys may be in lower case."""
-    return not place.peers.isdisjoint(map(_plain, ids))
+    own_ids = guessed and ((own_ids and where == channel) or where in _NAMED_APART)
+    if not chat or (":" in chat and head.lower() in _OPAQUE) or own_ids:
+        return Chat(channel=named)
+    return Chat(kind="direct", peers=frozenset({_plain(chat)}), channel=named, guessed=guessed)
 
 
 def _is_channel(word: str, channel: str) -> bool:
@@ -288,23 +268,24 @@ _RULES: Final = "agents.defaults.memorySync.identity"
 
 
 def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
-    """Return who is speaking, before links, or why nobody can be held for the sender.
+    """Return who is speaking, before links, or why the sender cannot be identified.
 
     Raises:
         UsageError: a fact has another type, or a text that is no name.
     """
     known = checked(facts)
     declared = {channel_name(name): what for name, what in settings.channels.items()}.get(known.channel, "")
-    of_key = place_of_key(known.key, known.channel, own_ids=bool(declared))
-    found: Speaker | Refused | None = None
+    of_key = chat_of_key(known.key, known.channel, own_ids=bool(declared))
     if known.chat_type in _ROOM_TYPES:
-        found = _room(known, of_key)
+        speaker = _room(known, of_key)
     elif known.chat_type in _DIRECT_TYPES or (not known.chat_type and declared == "owner"):
-        found = _direct(known, settings, declared, of_key)
-    if isinstance(found, Speaker):
-        return replace(found, project=known.project or None)
-    if found:
-        return found
+        speaker = _direct(known, settings, declared, of_key)
+    else:
+        speaker = _of_no_chat(known)
+    return replace(speaker, project=known.project or None) if isinstance(speaker, Speaker) else speaker
+
+
+def _of_no_chat(known: Known) -> Refused:
     given = f"chat_type is {known.chat_type!r}" if known.chat_type else "chat_type is not given"
     return Refused(
         reason=f'{given}: the host must say "direct", "group", "channel" or "thread"; if only the owner uses this '
@@ -312,7 +293,7 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     )
 
 
-def _room(known: Known, of_key: Place) -> Speaker | Refused:
+def _room(known: Known, of_key: Chat) -> Speaker | Refused:
     if of_key.kind == "direct" and known.key.lower().startswith("agent:"):
         return Refused(reason=f"chat_type is {known.chat_type!r}, but the session key names a direct chat")
     if not (known.channel and known.chat_id):
@@ -320,18 +301,18 @@ def _room(known: Known, of_key: Place) -> Speaker | Refused:
     return Speaker(room=_joined(known.channel, known.account_id, known.chat_id))
 
 
-def _direct(known: Known, settings: IdentitySettings, declared: str, of_key: Place) -> Speaker | Refused:
+def _direct(known: Known, settings: IdentitySettings, declared: str, of_key: Chat) -> Speaker | Refused:
     chosen = known.channel in CHOSEN_IDS and declared != "verified"
     sender = bool(known.channel and known.sender_id and not chosen)
     claims = list(_claims(known, settings, declared, sender=sender))
     whose = {claim for claim, _ in claims}
-    of_chat = place_of_chat(known.chat_id, known.channel, own_ids=bool(declared))
+    of_chat = chat_of_id(known.chat_id, known.channel, own_ids=bool(declared))
     problem = _elsewhere(known, whose, of_key, "the session key") or _elsewhere(known, whose, of_chat, "chat_id")
     if problem:
         return Refused(reason=problem)
     if len(whose) > 1:
-        said = " and ".join(dict.fromkeys(f"{why} says {_named(claim)}" for claim, why in claims))
-        return Refused(reason=f"the sender is not one person: {said}; {_RULES} must say one of them")
+        claimed = " and ".join(dict.fromkeys(f"{why} says {_named(claim)}" for claim, why in claims))
+        return Refused(reason=f"the sender is not one person: {claimed}; {_RULES} must say one of them")
     if whose:
         (claim,) = whose
         return Speaker(user=claim if isinstance(claim, Owner) else _quoted(claim))
@@ -372,26 +353,26 @@ def _claims(
         yield known.person, "person"
 
 
-def _elsewhere(known: Known, whose: set[Owner | str], place: Place, what: str) -> str:
-    """Return why a direct chat can't be the sender's own, or ""."""
-    if place.kind == "room":
+def _elsewhere(known: Known, whose: set[Owner | str], chat: Chat, what: str) -> str:
+    """Return why a chat can't be the sender's own direct one, or "". what: what names the chat."""
+    if chat.kind == "room":
         return f"chat_type is {known.chat_type!r}, but {what} names a group"
-    other = bool(place.channel and known.channel and place.channel != known.channel)
-    names = {claim for claim in whose if isinstance(claim, str)}
-    ids = frozenset({known.person, *names, "" if other else known.sender_id} - {""})
-    if place.kind == "direct" and not is_same(place, ids):
-        if not place.guessed:
-            settled = "what an operator says belongs in a chat of the operator's own"
-        elif known.channel in CHOSEN_IDS:
-            settled = f"if only the owner uses this channel, {_line('channels', known.channel, 'owner')} settles it"
-        else:
-            line = _line("channels", known.channel, "verified")
-            settled = f"if direct chats of this channel have ids of their own, {line} settles it"
-        return (
-            f"{what} names a direct chat with somebody else than the sender, who may be an operator writing there; "
-            + settled
-        )
-    return f"{what} names another channel than the message's" if other and not place.kind else ""
+    other = bool(chat.channel and known.channel and chat.channel != known.channel)
+    if not chat.kind:
+        return f"{what} names another channel than the message's" if other else ""
+    ids = {known.person, "" if other else known.sender_id, *(claim for claim in whose if isinstance(claim, str))} - {""}
+    if not chat.peers.isdisjoint(map(_plain, ids)):  # keys may be in lower case
+        return ""
+    if not chat.guessed:
+        advice = "what an operator says belongs in a chat of the operator's own"
+    elif known.channel in CHOSEN_IDS:
+        advice = f"if only the owner uses this channel, {_line('channels', known.channel, 'owner')} settles it"
+    else:
+        line = _line("channels", known.channel, "verified")
+        advice = f"if direct chats of this channel have ids of their own, {line} settles it"
+    return (
+        f"{what} names a direct chat with somebody else than the sender, who may be an operator writing there; {advice}"
+    )
 
 
 def _line(key: str, name: str, value: str) -> str:

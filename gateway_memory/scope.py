@@ -154,13 +154,13 @@ class Scope:
         """Return the scope that has a folder; None if the folder doesn't tell, since characters were replaced in it."""
         if folder == "":
             return OWNER_SCOPE
-        parent, _, rest = folder.partition("/")
+        parent, _, own = folder.partition("/")
         kind = next((kind for kind in KINDS.values() if kind.folder and kind.folder == parent), None)
-        name = rest.rpartition("-")[0]
+        name = own.rpartition("-")[0]
         if kind is None or not is_name(name):
             return None
-        found = cls.of(kind, name)
-        return found if found.folder == folder else None
+        scope = cls.of(kind, name)
+        return scope if scope.folder == folder else None
 
     @property
     def kind(self) -> Kind:
@@ -195,13 +195,13 @@ OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
 
 LONGEST_NAME: Final = 800
 """Bytes in UTF-8 of a name, a session key or an id of a host: an entry of an index of PostgreSQL holds three."""
-_SHOWN: Final = 60
+_LONGEST_IN_MESSAGE: Final = 60
 
 
 def shortened(value: object) -> str:
     """Return a value as a message may show it."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+    return text if len(text) <= _LONGEST_IN_MESSAGE else f"{text[:_LONGEST_IN_MESSAGE]}… ({len(text)} characters)"
 
 
 def is_name(value: object) -> TypeGuard[str]:
@@ -214,10 +214,8 @@ def is_name(value: object) -> TypeGuard[str]:
         return False
     categories = {unicodedata.category(character) for character in value}
     # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing visible by itself.
-    shown = {
-        unicodedata.category(character) for character in value if character not in "\u115f\u1160\u2800\u3164\uffa0"
-    }
-    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZM" for category in shown)
+    visible = {unicodedata.category(letter) for letter in value if letter not in "\u115f\u1160\u2800\u3164\uffa0"}
+    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZM" for category in visible)
 
 
 def named_in(whose: Whose) -> bool:
@@ -251,8 +249,8 @@ def resolve_scopes(**whose: Unpack[Whose]) -> tuple[Scope, ...]:
     scopes = _named(whose)
     own = [scope for scope in scopes if not scope.kind.may_be_joined] or scopes
     if len(own) != 1:
-        kinds = [kind for kind in KINDS.values() if not kind.may_be_joined]
-        raise UsageError(f"start_session needs exactly one of {_either(kinds)}")
+        kinds = _either(kind for kind in KINDS.values() if not kind.may_be_joined)
+        raise UsageError(f"start_session needs exactly one of {kinds}")
     return *own, *(scope for scope in scopes if scope is not own[0])
 
 

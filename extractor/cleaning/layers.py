@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-# A decoded text that maps each character to its source, so that cuts apply to the source.
+from extractor.tables.reader import table
 
 _AROUND = 600
 """Characters of context; a secret and its name are closer to each other."""
@@ -108,9 +108,8 @@ def carried_out(text: str, cuts: Iterable[Cut], *, strongest: str) -> tuple[str,
     The replacement of joined cuts is the first one's, or `strongest` if it is among them.
     """
     merged: list[Cut] = []
-    for cut in sorted(
-        cuts, key=lambda cut: cut.start
-    ):  # stable: of two that begin together, the first found comes first
+    # Stable: of two cuts that begin together, the earlier one comes first.
+    for cut in sorted(cuts, key=lambda cut: cut.start):
         last = merged[-1] if merged else None
         if last is None or cut.start >= last.end:
             merged.append(cut)
@@ -125,34 +124,9 @@ def carried_out(text: str, cuts: Iterable[Cut], *, strongest: str) -> tuple[str,
     return "".join((*texts, text[position:])), merged
 
 
-# Control characters, lone surrogates, Unicode tags (invisible ASCII), and what reorders or hides text. ZWJ: emoji.
-_HARMFUL: Final = (
-    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
-    "\ufff9-\uffff\U000e0000-\U000e007f"
-)
-_UNSEEN: Final = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u206a-\u206f\u3164\ufe00-\ufe0f\uffa0"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef"
-)
-# What needs an unseen letter before it: joiners in scripts and emoji, variants of Chinese and Mongolian characters.
-_JOINED: Final = (
-    "\u0590-\u061b\u061d-\u0fff\u1000-\u109f\u1700-\u17b3\u17b6-\u180a\u1810-\u1aff\ua800-\uabff\U00010a00-\U00011fff"
-)
-_EMOJI: Final = "\u203c-\u2059\u2070-\u303d\u3297\u3299\U0001f000-\U0001faff"
-_HAN: Final = "\u3400-\u9fff\U00020000-\U0003ffff"
-_NEEDED: Final = (
-    f"(?<=[{_JOINED}])[\u200c\u200d]|(?<=[{_EMOJI}])[\u200d\ufe0e\ufe0f]|(?<=[{_EMOJI}]\ufe0f)\u200d"
-    f"|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[©®])[\ufe0e\ufe0f]|(?<=[{_HAN}])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-    "|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
-)
-_SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+_PATTERNS: Final = table("characters").patterns(flags=0)
+_ODD: Final = _PATTERNS["odd"]
 _LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
-# Letters, digits and signs of another width or style. Chinese punctuation is kept: it ends a value.
-_STYLED: Final = (
-    "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3e\uff40-\uff5a\uff5c\ufe5f-\ufe6b\uff5e"
-    "\u24b6-\u24e9\u0660-\u0669\u06f0-\u06f9\u2100-\u2149\U0001d400-\U0001d7ff\u2212\u2010-\u2012\ufe63"
-)
-_ODD: Final = re.compile(f"[{_HARMFUL}{_UNSEEN}{_SPACES}{_LINE_ENDS}{_STYLED}]")
 _DASHES: Final = "\u2212\u2010\u2011\u2012\ufe63"
 
 _HEX: Final = "[0-9a-fA-F]"
@@ -312,20 +286,18 @@ def _plain(character: str) -> str | None:
     if digit >= 0:
         return str(digit)
     plain = unicodedata.normalize("NFKC", character)
-    return plain if plain.isascii() and len(plain) == 1 and plain.isprintable() else _hidden(character)
+    if plain.isascii() and len(plain) == 1 and plain.isprintable():
+        return plain
+    return "" if _HIDDEN.match(character) else None
 
 
-_HIDDEN: Final = re.compile(f"[{_HARMFUL}{_UNSEEN}]")
-_HIDDEN_OR_NEEDED: Final = re.compile(f"({_NEEDED})|[{_HARMFUL}{_UNSEEN}]")
+_HIDDEN: Final = _PATTERNS["hidden"]
+_HIDDEN_OR_NEEDED: Final = re.compile(f"({_PATTERNS['needed'].pattern})|{_HIDDEN.pattern}")
 
 
 def without_invisible(text: str) -> str:
     """Return a text without control characters and unseen letters, save where an emoji or a script needs one."""
     return _HIDDEN_OR_NEEDED.sub(lambda match: match[1] or "", text) if _HIDDEN.search(text) else text
-
-
-def _hidden(character: str) -> str | None:
-    return "" if _HIDDEN.match(character) else None
 
 
 _KINDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]], ...]] = (

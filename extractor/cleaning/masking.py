@@ -10,7 +10,7 @@ settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither 
 """
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -80,11 +80,11 @@ def _cells(text: str, start: int, end: int, parting: re.Pattern[str]) -> Iterato
         spans.append((begin, match.start()))
         begin = match.end()
     spans.append((begin, end))
-    for at, (left, right) in enumerate(spans):
-        cell = text[left:right]
+    for at, (begin, stop) in enumerate(spans):
+        cell = text[begin:stop]
         bare = cell.strip(" \t\"'`*")
         if bare or 0 < at < len(spans) - 1:
-            first = left + len(cell) - len(cell.lstrip(" \t\"'`*")) if bare else left
+            first = begin + len(cell) - len(cell.lstrip(" \t\"'`*")) if bare else begin
             yield first, first + len(bare)
 
 
@@ -134,9 +134,9 @@ def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
     return None if match[name].strip("\"'").startswith("[masked") else (start, end, mask)
 
 
-def _joined(found: list[Pair]) -> list[tuple[int, int, str]]:
+def _joined(secrets: list[Pair]) -> list[tuple[int, int, str]]:
     spans: list[tuple[int, int, str]] = []
-    for pair in sorted(found):
+    for pair in sorted(secrets):
         if spans and pair.start < spans[-1][1]:
             spans[-1] = (spans[-1][0], max(pair.end, spans[-1][1]), spans[-1][2])
         else:
@@ -151,30 +151,23 @@ def pairs(text: str) -> Iterator[Pair]:
         lower = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
     masks = [mask.span() for mask in _PATTERNS["mask"].finditer(text)]
     inside = {at for start, end in masks for at in range(start, end)}
-    cues = [
-        cue
-        for cue in names(lower)
-        if cue.start() not in inside
-        and not _PATTERNS["compound"].match(lower, cue.end())
-        and (cue.lastgroup != "bare" or _PATTERNS["place"].search(lower, max(0, cue.start() - 50), cue.end() + 50))
-        and not (
-            cue.lastgroup in _GROUPS["codes"]
-            and _PATTERNS["other code"].search(lower, max(0, cue.start() - 20), cue.start())
-        )
-    ]
+    cues = [cue for cue in names(lower) if cue.start() not in inside and _is_cue(lower, cue)]
     taken = [cue.span() if cue.lastgroup != "access" else (0, 0) for cue in cues]
     for at, cue in enumerate(cues):
         masked = [span for span in masks if span[1] > cue.start() - _BEFORE and span[0] < cue.end() + _AFTER]
         same = [other.start() for other in cues[at + 1 : at + 4] if other.lastgroup == cue.lastgroup]
         yield from _behind(text, lower, cue, min([cue.end() + _AFTER, *same]), taken[at + 1 : at + 3], masked)
-        begin = max(
-            [
-                0,
-                cue.start() - _BEFORE,
-                *(other.end() for other in cues[max(0, at - 3) : at] if other.lastgroup == cue.lastgroup),
-            ]
-        )
-        yield from _in_front(text, lower, cue, begin, masked)
+        earlier = [other.end() for other in cues[max(0, at - 3) : at] if other.lastgroup == cue.lastgroup]
+        yield from _in_front(text, lower, cue, max([0, cue.start() - _BEFORE, *earlier]), masked)
+
+
+def _is_cue(lower: str, cue: re.Match[str]) -> bool:
+    """Return whether a noun names a secret where it stands."""
+    start, end = cue.span()
+    if cue.lastgroup == "bare" and not _PATTERNS["place"].search(lower, max(0, start - 50), end + 50):
+        return False
+    other = cue.lastgroup in _GROUPS["codes"] and _PATTERNS["other code"].search(lower, max(0, start - 20), start)
+    return not (other or _PATTERNS["compound"].match(lower, end))
 
 
 @cache
@@ -216,7 +209,7 @@ def _behind(
             not value
             or lower[start:end] in _WORDS["no value"]
             or _PATTERNS["key of an object"].match(text, end)
-            or any(start < right and left < end for left, right in masked)
+            or _overlap(start, end, masked)
         ):
             continue
         link = "and" if before and _PATTERNS["and"].fullmatch(lower, before, start) else _link(gap)
@@ -227,13 +220,13 @@ def _behind(
         if shape in ("signs", "ident") and link == "beside" and gap.isascii() and not _free(lower, cue):
             continue
         if plain:
-            other = (link == "and" and not before_plain) or any(start < right and left < end for left, right in taken)
+            other = (link == "and" and not before_plain) or _overlap(start, end, taken)
             end, shape = (end, "") if other else _whole(text, lower, start, end, shape, cue, link)
             if not shape:
                 continue
         features = _features(lower, cue, shape, link, gap, start, end)
-        passed = sum(left < start for left, _ in taken)
-        pair = Pair(start, end, _kind(cue), [*features, *["between"] * count, *["passed"] * passed])
+        passed = sum(begin < start for begin, _ in taken)
+        pair = Pair(start, end, _KINDS[str(cue.lastgroup)], [*features, *["between"] * count, *["passed"] * passed])
         count += not plain
         before, before_plain = (end if pair.score > 0 else 0), plain
         yield pair
@@ -246,41 +239,36 @@ def _in_front(text: str, lower: str, cue: re.Match[str], begin: int, masked: lis
     for match in reversed([*_PATTERNS["value"].finditer(text, begin, cue.start())]):
         start, end = _span_of(match)
         value, gap = text[start:end], lower[end : cue.start()]
-        if not value or number == _MOST // 2 or any(start < right and left < end for left, right in masked):
+        if not value or number == _MOST // 2 or _overlap(start, end, masked):
             continue
         link = "is my" if _PATTERNS["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
         shape = _shape_of(match, value)
         sort = _SORTS.get(shape, "mixed")
         if not _fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
             continue
-        if (
-            link != "is my"
-            and gap.strip() not in ("(", "（")
-            and not _PATTERNS["verb"].search(lower, max(0, start - 16), start)
-        ):
+        loose = link != "is my" and gap.strip() not in ("(", "（")
+        if loose and not _PATTERNS["verb"].search(lower, max(0, start - 16), start):
             continue
         if sort in ("word", "han") or shape == "signs":
-            whole = (
-                cue.lastgroup in _GROUPS["plain"]
-                and link == "is my"
-                and _PATTERNS["my"].search(gap)
-                and _PATTERNS["clause end"].match(lower, cue.end())
-            )
+            whole = cue.lastgroup in _GROUPS["plain"] and link == "is my" and _PATTERNS["my"].search(gap)
+            whole = whole and _PATTERNS["clause end"].match(lower, cue.end())
             speaks = value.lower() in _WORDS["no value"] or _PATTERNS["state"].fullmatch(value)
             if not whole or shape == "han" or speaks or len(value) < 4:  # noqa: PLR2004
                 continue
         features = _features(lower, cue, shape, f"before {link}", gap, start, end)
-        yield Pair(start, end, _kind(cue), [*features, *["between"] * number])
+        yield Pair(start, end, _KINDS[str(cue.lastgroup)], [*features, *["between"] * number])
         number += 1
+
+
+def _overlap(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start < stop and begin < end for begin, stop in spans)
 
 
 def _span_of(match: re.Match[str]) -> tuple[int, int]:
     """Return the span of a candidate without quotes and the end of the sentence."""
     group = str(match.lastgroup)
     start, end = match.span(group)
-    if group != "token":
-        return start, end
-    while end > start and match.string[end - 1] in _TRAILING:
+    while group == "token" and end > start and match.string[end - 1] in _TRAILING:
         if match.string[end - 1] == ")" and "(" in match.string[start:end]:
             break
         end -= 1
@@ -300,7 +288,7 @@ def _shape_of(match: re.Match[str], value: str) -> str:
 
 
 def _fits(group: str, shape: str, value: str, link: str) -> bool:
-    """Whether a value of this shape may be what the name stands for."""
+    """Return whether a value of this shape may be what the name stands for."""
     if group in _FEWEST_DIGITS:
         return sum(map(str.isdigit, value)) >= _FEWEST_DIGITS[group]
     if group == "cookie":
@@ -320,17 +308,13 @@ def _fits(group: str, shape: str, value: str, link: str) -> bool:
 
 
 def _counts(lower: str, shape: str, end: int) -> bool:
-    """Whether a number counts what follows: "8 characters", "6位"."""
+    """Return whether a number counts what follows: "8 characters", "6位"."""
     return _SORTS.get(shape) == "digits" and bool(_PATTERNS["unit"].match(lower, end))
 
 
 def _free(lower: str, cue: re.Match[str]) -> bool:
-    """Whether any word right behind the name is its value: "--password swordfish", "user bob, password swordfish"."""
+    """Return whether any word behind the name is its value: "--password swordfish", "user bob, password swordfish"."""
     return bool(_PATTERNS["free"].search(lower, max(0, cue.start() - 100), cue.start()))
-
-
-def _kind(cue: re.Match[str]) -> str:
-    return _KINDS[str(cue.lastgroup)]
 
 
 def _link(gap: str) -> str:
@@ -352,12 +336,8 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
     if shape == "han":
         strict = _PATTERNS["no Chinese value"] if cue[0][0] == "密" else _PATTERNS["no Chinese value here"]
         free = quoted or cue[0].isascii() or group == "answer" or not strict.match(value)
-        fits = (
-            link in ("sign", "copula", "dash")
-            and group in _GROUPS["plain Chinese"]
-            and text[end : end + 1] not in ("？", "?")
-        )
-        return end, "han" if fits and ends and free else ""
+        fits = link in ("sign", "copula", "dash") and group in _GROUPS["plain Chinese"]
+        return end, "han" if fits and ends and free and text[end : end + 1] not in ("？", "?") else ""
     free = lower[start - 1] == "=" or _free(lower, cue)
     if (
         text[start - 2 : start] == "</"
@@ -378,11 +358,8 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
         option = lower[cue.start() - 1 : cue.start()] in "-_"
         return end, shape if (free and (option or ends)) or (capital and ends) else ""
     loose = group in ("phrase", "passphrase", "answer")
-    if (
-        (loose or group in ("password", "secret"))
-        and not quoted
-        and (more := _PATTERNS["more words"].match(lower, end))
-    ):
+    phrases = (loose or group in ("password", "secret")) and not quoted
+    if phrases and (more := _PATTERNS["more words"].match(lower, end)):
         words = more[0].split()
         speaks = any(word in _WORDS["no value"] or _PATTERNS["state"].fullmatch(word) for word in words)
         if (len(words) > 1 or group == "answer") and (loose or not speaks):

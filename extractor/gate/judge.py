@@ -44,11 +44,11 @@ def judge(  # noqa: PLR0911 - a return a reason
         return Verdict(keep=True, reason="decision" if decided else "informative", score=max(KEPT, score))
     plain = [_plain_reason(turn.user) for turn in exchanges]
     if all(plain):
-        return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
+        foremost = next(reason for reason in _ORDER_OF_REASONS if reason in plain)
+        return Verdict(keep=False, reason=foremost, score=min(JUST_NOT, score))
     length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in exchanges)
-    if length < settings.min_conversation_length and not any(
-        _PATTERNS["priority"].search(turn.user) for turn in exchanges
-    ):
+    urgent = any(_PATTERNS["priority"].search(turn.user) for turn in exchanges)
+    if length < settings.min_conversation_length and not urgent:
         return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
     if score >= KEPT:
         return Verdict(keep=True, reason="informative", score=score)
@@ -102,9 +102,7 @@ def _chinese_margin(text: str) -> float:
     margin = CHINESE.margin(features)
     if not any(name in features for name in _OWN_AFFAIRS):
         return min(margin, -0.5) if _asks_only(text) else margin
-    if margin < 0 and not features["under 6"]:
-        return 0.02 * math.exp(margin)
-    return margin
+    return 0.02 * math.exp(margin) if margin < 0 and not features["under 6"] else margin
 
 
 def _asks_only(text: str) -> bool:
@@ -119,10 +117,6 @@ def _asks(sentence: Sentence) -> bool:
 _ORDER_OF_REASONS: tuple[Reason, ...] = (
     "debugging", "code_or_tool_output", "one_off_order", "small_talk", "greeting", "empty",
 )  # fmt: skip
-
-
-def _foremost(reasons: Sequence[Reason | None]) -> Reason:
-    return next(reason for reason in _ORDER_OF_REASONS if reason in reasons)
 
 
 def _plain_reason(user: str) -> Reason | None:  # noqa: PLR0911 - a return a reason

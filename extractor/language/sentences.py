@@ -53,16 +53,12 @@ def quotations(text: str) -> list[str]:
 
 def without_quotations(text: str) -> str:
     """Return a text of the same length with each quoted character replaced by `QUOTED`."""
-    return _PATTERNS["quotation"].sub(
-        lambda quotation: quotation[0][0] + QUOTED * (len(quotation[0]) - 2) + quotation[0][-1], text
-    )
+    return _PATTERNS["quotation"].sub(lambda each: each[0][0] + QUOTED * (len(each[0]) - 2) + each[0][-1], text)
 
 
 def without_single_quotations(text: str) -> str:
     """Return a text of the same length with each character in single quotation marks replaced by `QUOTED`."""
-    return (
-        _PATTERNS["single quotation"].sub(lambda quotation: QUOTED * len(quotation[0]), text) if "'" in text else text
-    )
+    return _PATTERNS["single quotation"].sub(lambda each: QUOTED * len(each[0]), text) if "'" in text else text
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -79,7 +75,7 @@ def _of_line(line: str) -> Iterator[Sentence]:
     if marker:
         line = line[marker.end() :]
     line = _PATTERNS["emphasis"].sub(r"\2", line)
-    plain = _plain(line)
+    plain = without_single_quotations(without_quotations(line.replace("’", "'").replace("\t", " ")))
     position = 0
     for end_mark in _EXACT["end of a sentence"].finditer(plain):
         yield from _sentence(line, plain, position, end_mark.start(), end_mark[0], item=bool(marker))
@@ -101,11 +97,6 @@ def _sentence(line: str, plain: str, start: int, end: int, end_mark: str, *, ite
             item=item,
             clauses=tuple(_clauses(piece)),
         )
-
-
-def _plain(line: str) -> str:
-    line = line.replace("’", "'").replace("\t", " ")
-    return without_single_quotations(without_quotations(line))
 
 
 _LONGEST_PERSON = 60  # characters

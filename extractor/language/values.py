@@ -257,16 +257,16 @@ def _away(match: re.Match[str], day: date) -> list[Span]:
     count = -count if parts.get("back") else count
     unit = parts["unit"].lower().removeprefix("个")
     if unit[0] in "d天":
-        about, around = day + timedelta(days=count), 0
-    elif unit[0] in "w周星礼":
-        about, around = day + timedelta(weeks=count), 3
-    elif unit[0] in "m月":
-        about, around = _months_on(day, count), 3
-        return [Span(about - timedelta(days=around), about + timedelta(days=around)), _month_of(about)]
-    else:
-        about = _months_on(day, 12 * count)
-        return [_month_of(about), Span(date(about.year, 1, 1), date(about.year, 12, 31))]
-    return [Span(about - timedelta(days=around), about + timedelta(days=around))]
+        return [Span(day + timedelta(days=count), day + timedelta(days=count))]
+    around = timedelta(days=3)
+    if unit[0] in "w周星礼":
+        about = day + timedelta(weeks=count)
+        return [Span(about - around, about + around)]
+    if unit[0] in "m月":
+        about = _months_on(day, count)
+        return [Span(about - around, about + around), _month_of(about)]
+    about = _months_on(day, 12 * count)
+    return [_month_of(about), Span(date(about.year, 1, 1), date(about.year, 12, 31))]
 
 
 def _day_of_month(match: re.Match[str], day: date) -> list[Span]:

@@ -24,14 +24,10 @@ _THINGS: Final = {
 """The kind of each thing, and the first of its names."""
 
 
-def _pattern() -> re.Pattern[str]:
-    han = [re.escape(name) for name in _THINGS if name[0] >= "\u3400"]
-    latin = [re.escape(name) for name in _THINGS if name[0] < "\u3400"]
-    longest_first = sorted(han, key=len, reverse=True), sorted(latin, key=len, reverse=True)
-    return re.compile(rf"{'|'.join(longest_first[0])}|(?<![a-z0-9.])(?:{'|'.join(longest_first[1])})(?![a-z0-9+#])")
-
-
-_THING = _pattern()
+_LONGEST_FIRST: Final = sorted(map(re.escape, _THINGS), key=len, reverse=True)
+_OF_HAN: Final = "|".join(name for name in _LONGEST_FIRST if name[0] >= "\u3400")
+_OF_LATIN: Final = "|".join(name for name in _LONGEST_FIRST if name[0] < "\u3400")
+_THING: Final = re.compile(rf"{_OF_HAN}|(?<![a-z0-9.])(?:{_OF_LATIN})(?![a-z0-9+#])")
 
 
 @lru_cache(maxsize=512)  # a statement is compared with several others

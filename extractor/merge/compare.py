@@ -97,9 +97,13 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
     unknown: then only the words tell.
     """
     older = read(old)
-    newer = _without_reason(read(new), older)
+    newer = read(new)
+    if _is_of_another_person(newer, older):  # without what it says of somebody else: 改到十九号，老婆那周才能调班
+        own = read(", ".join(clause for clause in clauses(newer.text) if not read(clause).persons))
+        newer = own if own.marks & _STRONG and own.words & older.words else newer
     longest = _LONGEST if newer.marks & _STRONG else _LONGEST_OLD
-    if length_of(new) > _LONGEST or length_of(old) > longest or newer.asks or _only_muses(newer):
+    only_muses = "muse" in newer.marks and not newer.marks & _STRONG
+    if length_of(new) > _LONGEST or length_of(old) > longest or newer.asks or only_muses:
         return Comparison()
     weighed = terms(newer, older, cosine, telling)
     odds = sum(_WEIGHTS[name] * value for name, value in weighed.items())
@@ -107,18 +111,6 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
         firm = odds >= _FIRM and (weighed["exclusive"] > 0 or weighed["named"] > 0 or (cosine or 0.0) >= _RELATED)
         return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
     return Comparison("same" if _repeats(newer, older, cosine) else "", odds)
-
-
-def _without_reason(new: Statement, old: Statement) -> Statement:
-    """Return a statement that changes another without what it says of somebody else: 改到十九号，老婆那周才能调班."""
-    if not _is_of_another_person(new, old):
-        return new
-    own = read(", ".join(clause for clause in clauses(new.text) if not read(clause).persons))
-    return own if own.marks & _STRONG and own.words & old.words else new
-
-
-def _only_muses(statement: Statement) -> bool:
-    return "muse" in statement.marks and not statement.marks & _STRONG
 
 
 def length_of(text: str) -> float:
@@ -214,16 +206,12 @@ def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
         return False
     named = is_chinese(new.text) and any(word[0] < "\u3400" and not word[0].isdigit() for word in both)
     other = bool(new.thing - old.words and old.thing - new.words)
-    score = (cosine or 0.0) + _SHARED_WORDS * len(both) / max(1, min(_content(new, old), _content(old, new)))
-    score += (
-        _A_NUMBER * min(numbers, _MOST_NUMBERS) + _A_NAME * named + _A_RELATION * bool(new.relations & old.relations)
-    )
+    # The words of each beside those for what both are about: "paints" counts against "sings".
+    contents = (one.words if one.named - two.relations else one.core for one, two in ((new, old), (old, new)))
+    score = (cosine or 0.0) + _SHARED_WORDS * len(both) / max(1, min(map(len, contents)))
+    score += _A_NUMBER * min(numbers, _MOST_NUMBERS) + _A_NAME * named
+    score += _A_RELATION * bool(new.relations & old.relations)
     return score + _NOT_THE_SAME * (len(new.marks) + other) >= _SAME
-
-
-def _content(one: Statement, other: Statement) -> int:
-    """Return how many words a statement has beside those for what both are about: "paints" counts against "sings"."""
-    return len(one.words if one.named - other.relations else one.core)
 
 
 def _tells_more(new: Statement, old: Statement) -> bool:

@@ -151,12 +151,6 @@ def _of_other_things(new: str, old: str) -> bool:
     return bool(words and old_words) and not words & old_words
 
 
-def _is_near(memory: Known) -> bool:
-    """Return whether a memory is about what the candidate is about: one that says much need not be for one word."""
-    says_much = length_in_letters(memory.text) > _SAYS_MUCH
-    return not says_much or memory.cosine is None or memory.cosine >= _LEAST_NEAR or memory.overlap >= _LEAST_OVERLAP
-
-
 def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) -> _Effect | None:
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
     ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
@@ -176,8 +170,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
         # "I gave it up, I play … now": the content may be a part of it.
         by_sentence = compared(candidate.sentence, memory.text, memory.cosine, telling)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
-    if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
-        return ruled
+    far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
+    if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:
+        return ruled  # a memory that says much is about something else, although it has a word of the candidate's
     if weighed.verdict == "changed":
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or not weighed.verdict or (candidate.only_as and not weighed.firm):
@@ -235,11 +230,8 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
         return None
     new_numbers, old_numbers = _numbers(new), _numbers(old)
     if new_numbers != old_numbers:
-        return (
-            _renumbered(new, old, new_words, old_words)
-            if new_numbers and old_numbers
-            else _richer(new_words, old_words, alike)
-        )
+        renumbered = new_numbers and old_numbers
+        return _renumbered(new, old, new_words, old_words) if renumbered else _richer(new_words, old_words, alike)
     if _names(new) ^ _names(old) and not within:
         return None
     if alike >= ALIKE:
@@ -310,11 +302,8 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     for kind in new_names.keys() & old_names.keys():
         other = matter - statement_words(" ".join(old_names[kind])) - old_names[kind]
         purpose = {word for word in other if not any(word in name for name in old_names[kind])}
-        if (
-            new_names[kind].isdisjoint(old_names[kind])
-            and len(old_names[kind]) == 1
-            and purpose <= statement_words(new)
-        ):
+        replaces = new_names[kind].isdisjoint(old_names[kind]) and len(old_names[kind]) == 1
+        if replaces and purpose <= statement_words(new):
             return "supersede", "changed_mind"
     return None
 
@@ -325,21 +314,14 @@ def _other_language(candidate: Candidate, memory: Known, ordered: Sequence[Known
     if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:
         return None
     if memory.cosine < SAME_ACROSS_LANGUAGES:
-        others = [
-            other.cosine or 0.0
-            for other in ordered
-            if other is not memory and is_chinese(other.text) == is_chinese(old)
-        ]
-        if others and memory.cosine - max(others) < STANDS_OUT:
+        rivals = (each for each in ordered if each is not memory and is_chinese(each.text) == is_chinese(old))
+        if memory.cosine - max((each.cosine or 0.0 for each in rivals), default=-1.0) < STANDS_OUT:
             return None
     chinese, latin = (new, old) if is_chinese(new) else (old, new)
-    if not _capitalized(chinese) <= _capitalized(latin):
+    if not _capitalized(chinese) <= _capitalized(latin) or _numbers(chinese) not in (set(), _numbers(latin)):
         return None
-    if _numbers(chinese) not in (set(), _numbers(latin)):
-        return None
-    if _names_others(chinese, latin) or _denies(chinese, latin):
-        return None
-    return "skip", "known_in_other_language"
+    same = not (_names_others(chinese, latin) or _denies(chinese, latin))
+    return ("skip", "known_in_other_language") if same else None
 
 
 def _names(text: str) -> set[str]:

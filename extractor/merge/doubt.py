@@ -41,10 +41,6 @@ def doubt_of(
 
 def is_about_owner(text: str, names: Sequence[str] = ()) -> bool:
     """Return whether a guest's words speak of the assistant's owner. names: what the owner is called."""
-    return bool(_PATTERNS["owner"].search(text)) or any(_is_named(name, text) for name in names if name.strip())
-
-
-def _is_named(name: str, text: str) -> bool:
-    plain = re.escape(name.strip())
-    edges = r"\b" if name.isascii() else ""
-    return bool(re.search(f"{edges}{plain}{edges}", text, re.IGNORECASE))
+    stripped = [(r"\b" if name.isascii() else "", re.escape(name.strip())) for name in names if name.strip()]
+    named = any(re.search(f"{edge}{name}{edge}", text, re.IGNORECASE) for edge, name in stripped)
+    return named or bool(_PATTERNS["owner"].search(text))

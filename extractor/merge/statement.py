@@ -111,20 +111,15 @@ def _retimed(new: str, old: str) -> bool:
         _plain(new[new_predicate.end() :]),
         _plain(old[old_predicate.end() :]),
     )
+    both = (value, old_value)
+    days = [bool(re.search(r"day\b|days\b|周|星期|礼拜", each)) for each in both]
     return (
         bool(statement_words(subject))
         and subject == _plain(old[: old_predicate.start()])
         and value != old_value
-        and all(
-            _PATTERNS["only when"].fullmatch(each) and _PATTERNS["when"].search(each) for each in (value, old_value)
-        )
-        and _days(value) == _days(old_value)
+        and all(_PATTERNS["only when"].fullmatch(each) and _PATTERNS["when"].search(each) for each in both)
+        and days[0] == days[1]  # a day and an hour do not contradict each other
     )
-
-
-def _days(value: str) -> bool:
-    """Return whether a time names a day of the week: a day and an hour do not contradict each other."""
-    return bool(re.search(r"day\b|days\b|周|星期|礼拜", value))
 
 
 def _recounted(new: str, old: str) -> bool:
@@ -133,23 +128,22 @@ def _recounted(new: str, old: str) -> bool:
     counts, old_counts = _PATTERNS["count"].findall(plain), _PATTERNS["count"].findall(plain_old)
     if len(counts) != 1 or len(old_counts) != 1 or counts == old_counts:
         return False
-    frame, old_frame = (" ".join(map(_one, _PATTERNS["count"].sub("#", each).split())) for each in (plain, plain_old))
+    frame, old_frame = (
+        " ".join(word.removesuffix("s") for word in _PATTERNS["count"].sub("#", each).split())
+        for each in (plain, plain_old)
+    )
     return frame == old_frame and bool(_PATTERNS["counted"].fullmatch(frame))
-
-
-def _one(word: str) -> str:
-    return word.removesuffix("s")
 
 
 def _restated(new: str, old: str) -> bool:
     """Return whether the marital status has changed: a person has only one."""
     status, old_status = _status(new), _status(old)
-    return status is not None and old_status is not None and status != old_status
+    return bool(status and old_status) and status != old_status
 
 
-def _status(text: str) -> str | None:
+def _status(text: str) -> str:
     status = _PATTERNS["status"].fullmatch(text.replace("’", "'").strip())
-    return _STATUSES[(status["English"] or status["Chinese"]).lower()] if status else None
+    return _STATUSES[(status["English"] or status["Chinese"]).lower()] if status else ""
 
 
 def _rechosen(new: str, old: str) -> bool:
@@ -243,10 +237,10 @@ def read(text: str) -> Statement:
         addresses=bool(_PATTERNS["you"].search(text)),
         asks=bool(_PATTERNS["asks"].search(text)),
     )
-    names: set[str] = set()
-    for clause in clauses(text):
-        names |= _read_clause(clause, statement)
-    statement.core = {word for word in statement.words if not _is_name(word, names)}
+    names = {name for clause in clauses(text) for name in _read_clause(clause, statement)}
+    pairs = " ".join(name for name in names if name >= "\u3400")  # Han words are pairs of characters
+    named = {word for word in statement.words if word in names or (word[0] >= "\u3400" and word in pairs)}
+    statement.core = statement.words - named
     return statement
 
 
@@ -301,11 +295,6 @@ def _read_clause(clause: str, statement: Statement) -> set[str]:
     statement.speaker = statement.speaker or (not people and bool(_PATTERNS["speaker"].match(clause)))
     statement.thing = statement.thing or set(statement_words(subject) - PEOPLE)
     return names
-
-
-def _is_name(word: str, names: set[str]) -> bool:
-    """Return whether a content word names a relation; Han words are pairs of characters."""
-    return word in names or (word[0] >= "\u3400" and any(word in name for name in names))
 
 
 def _known(text: str) -> Iterator[str]:

@@ -27,6 +27,7 @@ _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
 
+_UNREAD: Final = Candidate(content="", category="fact", type="B", importance="normal", confidence=CONFIDENCE)
 _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes later has a subject before it
 
 
@@ -37,11 +38,11 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         return candidates
     unread: list[Candidate] = []
     own = sentences(own_words(turn.user[:LONGEST_READ]))
-    chats = _answers_or_tells_much(own)
+    # A message that goes on with a talk is remembered as an exchange.
+    tells_much = sum(not sentence.question and not is_greeting(sentence.text) for sentence in own) > 1
+    chats = tells_much or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in own[:1])
     for sentence in own:
-        only_as = may_be(sentence)
-        if chats:
-            only_as -= {"statement"}
+        only_as = may_be(sentence) - ({"statement"} if chats else set())
         if not only_as:
             continue
         text = text_of(sentence)
@@ -49,16 +50,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         for number in of_it:
             candidates[number] = replace(candidates[number], sentence=text)
         if not of_it and len(unread) < MOST:
-            unread.append(
-                Candidate(
-                    content=text,
-                    category="fact",
-                    type="B",
-                    importance="normal",
-                    confidence=CONFIDENCE,
-                    only_as=only_as,
-                )
-            )
+            unread.append(replace(_UNREAD, content=text, only_as=only_as))
     return candidates + unread
 
 
@@ -77,12 +69,6 @@ def stands_alone(text: str, changed: str) -> str:
         return f"{thing}：{text}" if begins < _LATE and not read(text).speaker else text
     named = thing if thing[1:2].isupper() else f"{thing[0].lower()}{thing[1:]}"
     return _EXACT["points at a thing"].sub(lambda _: named, text, count=1)
-
-
-def _answers_or_tells_much(message: Sequence[Sentence]) -> bool:
-    """Return whether a message goes on with a talk, whose exchanges are remembered as they are."""
-    stated = [sentence for sentence in message if not sentence.question and not is_greeting(sentence.text)]
-    return len(stated) > 1 or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in message[:1])
 
 
 def text_of(sentence: Sentence) -> str:

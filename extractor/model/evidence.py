@@ -21,22 +21,10 @@ from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
 from extractor.tables.reader import table
-from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
+from extractor.types import Action, Candidate, Importance, Kept, Known, Turn
 
+from . import quotations
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
-from .quotations import (
-    adds_a_denial,
-    asks,
-    changes_who,
-    denies,
-    is_borrowed,
-    is_of_another,
-    is_standing_wish,
-    pointed_at,
-    repeats,
-    sentence_of,
-    turns_must_and_wish,
-)
 from .support import (
     Sources,
     Support,
@@ -107,7 +95,8 @@ def candidates_of(
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
         candidate = _candidate(entry)
-        turn = _quoted_turn(candidate.quote, list(given.values()))
+        # The newest turn that holds a quotation: a model copies words well, and counts badly.
+        turn = next((each for each in reversed(given.values()) if _is_quoted(candidate.quote, each.user)), None)
         problem, read = _read(candidate, turn, conversation)
         if pointing and turn:
             problem, read = _pointing(candidate, read, turn, conversation)
@@ -124,7 +113,10 @@ def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    return frozenset(_strings({"retract": [], **answer}, "retract")) & {memory.id for memory in kept}
+    ids = answer.get("retract", [])
+    if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
+        raise ValueError("retract is no list of strings")
+    return frozenset(ids) & {memory.id for memory in kept}
 
 
 def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
@@ -155,12 +147,6 @@ def _candidate(entry: dict[str, Any]) -> Candidate:
         confidence=CONFIDENCE,
         quote=_field(entry, "quote", str),
     )
-
-
-def _type(category: str, content: str) -> MemoryType:
-    if traits_of(category).standing:
-        return "O"
-    return "B" if _OF_USER.match(content) else "W"
 
 
 class _Conversation:
@@ -201,7 +187,7 @@ def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) 
     read = replace(
         candidate,
         content=content,
-        type=_type(candidate.category, content),
+        type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(content) else "W",
         entities=entities_of(content),
         expires=expiry_of(content, conversation.today),
         turn=turn.id,
@@ -217,13 +203,13 @@ def _pointing(
 
     read: the entry with what it states, if it states something.
     """
-    own = pointed_at(candidate, turn)
+    own = quotations.pointed_at(candidate, turn)
     if own is None:
         return "instruction_to_the_machine" if turn.id in conversation.orders else "no_statement", None
     problem = _problem(own.content, candidate.quote, turn, conversation)
     if problem:
         return problem, None
-    if read and not read.doubt and repeats(read.content, own.content, conversation.today):
+    if read and not read.doubt and quotations.repeats(read.content, own.content, conversation.today):
         return "", replace(read, sentence=own.content, only_as=own.only_as)
     return "", own
 
@@ -237,11 +223,11 @@ def _problem(content: str, quote: str, turn: Turn | None, conversation: _Convers
         return "unclean"
     if commands_the_machine(content):
         return "instruction_to_the_machine"
-    if turn is None or is_of_another(quote, turn.user, content):
+    if turn is None or quotations.is_of_another(quote, turn.user, content):
         return "no_evidence"
     if turn.id in conversation.orders:
         return "instruction_to_the_machine"
-    return "denied" if denies(quote, content) else ""
+    return "denied" if quotations.denies(quote, content) else ""
 
 
 def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
@@ -255,21 +241,16 @@ def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversatio
 def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
     """Return whether an entry says something else than its quotation, though most of its words were said."""
     quote, message = candidate.quote, turn.user
-    sentence, is_wish = sentence_of(quote, message), traits_of(candidate.category).directive
+    sentence, is_wish = quotations.sentence_of(quote, message), traits_of(candidate.category).directive
     return (
         is_first_person(content)
-        or adds_a_denial(sentence, content)
-        or changes_who(quote, message, content)
-        or turns_must_and_wish(sentence, content)
+        or quotations.adds_a_denial(sentence, content)
+        or quotations.changes_who(quote, message, content)
+        or quotations.turns_must_and_wish(sentence, content)
         or (bool(_OF_USER.match(content)) and not _is_quoted(quote, own_part(message)))
-        or (not is_standing_wish(sentence) if is_wish else asks(quote, message, content))
-        or (not is_wish and is_borrowed(quote, message))
+        or (not quotations.is_standing_wish(sentence) if is_wish else quotations.asks(quote, message, content))
+        or (not is_wish and quotations.is_borrowed(quote, message))
     )
-
-
-def _quoted_turn(quote: str, turns: Sequence[Turn]) -> Turn | None:
-    """Return the newest turn that holds a quotation: a model copies words well, and counts badly."""
-    return next((turn for turn in reversed(turns) if _is_quoted(quote, turn.user)), None)
 
 
 def _is_quoted(quote: str, message: str) -> bool:
@@ -296,10 +277,3 @@ def _choice(row: dict[str, Any], name: str, choices: Sequence[str]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} is none of {', '.join(choices)}")
     return value
-
-
-def _strings(row: dict[str, Any], name: str) -> list[str]:
-    values = _field(row, name, list)
-    if not all(isinstance(value, str) for value in values):
-        raise ValueError(f"{name} is no list of strings")
-    return list(values)

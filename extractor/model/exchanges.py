@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from extractor.language.kind import has_han, is_greeting, is_small_talk
@@ -77,13 +78,14 @@ def outline_of(exchanges: Sequence[Exchange]) -> Outline:
     ended = offer = ""
     for exchange in (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:]):
         request = [each for each in _telling(exchange.user) if not _PATTERNS["to remember"].search(each.text)]
-        asked = any(each.question or _PATTERNS["asks"].search(_without_opener(each.text)) for each in request)
+        asks = any(each.question or _PATTERNS["asks"].search(_without_opener(each.text)) for each in request)
         message = _joined([_text(each) for each in request])
-        if asked:
+        if asks:
             wanted.append(message)
-        if asked or (message and not topics):
+        if asks or (message and not topics):
             subjects.append(message)
-            topics.append(_bare(max(request, key=lambda each: _width(each.text))))
+            longest = _text(max(request, key=lambda each: _width(each.text)))
+            topics.append(_PATTERNS["please"].sub("", longest, count=1).strip() or longest)
         put_off = [_without_opener(each.text) for each in request if _is_later(each)]
         later += put_off
         reports = [each for each in request if _reports(each, "user reports")]
@@ -91,11 +93,11 @@ def outline_of(exchanges: Sequence[Exchange]) -> Outline:
         essence = _essence(exchange.answers[-1:])
         if reports:
             done += [_closed(_without_opener(each.text)) for each in reports]
-        elif essence and (asked or (offer and not message)):  # without a message, the user has only agreed
-            done.append(f"{_within(topics[-1] if asked else offer, _ASK_LENGTH)} → {essence}")
+        elif essence and (asks or (offer and not message)):  # without a message, the user has only agreed
+            done.append(f"{_within(topics[-1] if asks else offer, _ASK_LENGTH)} → {essence}")
         offer = _question(exchange)
         if message:
-            ended = "" if reports or asked or put_off else " → ".join(filter(None, (message, essence)))
+            ended = "" if reports or asks or put_off else " → ".join(filter(None, (message, essence)))
     return Outline(
         topic=subjects[0] if len(subjects) == 1 else _topic(topics),
         wanted=tuple(wanted),
@@ -145,8 +147,8 @@ def _unanswered(last: Exchange) -> str:
     if last.answers:
         return _question(last)
     request = _telling(last.user)
-    asked = any(each.question or _PATTERNS["asks"].search(each.text) for each in request)
-    return _joined([_text(each) for each in request]) if asked else ""
+    asks = any(each.question or _PATTERNS["asks"].search(each.text) for each in request)
+    return _joined([_text(each) for each in request]) if asks else ""
 
 
 def _question(exchange: Exchange) -> str:
@@ -165,12 +167,6 @@ def _topic(requests: Sequence[str]) -> str:
             parts.append(part)
             room -= len(part) + 2
     return ("；" if has_han("".join(parts)) else "; ").join(parts)
-
-
-def _bare(sentence: Sentence) -> str:
-    """Return a request without the words that make it one."""
-    text = _text(sentence)
-    return _PATTERNS["please"].sub("", text, count=1).strip() or text
 
 
 def _essence(answers: Sequence[str]) -> str:
@@ -216,12 +212,8 @@ def _within(text: str, width: int) -> str:
     """Return the beginning of a text, cut after a clause or a word where one ends late enough."""
     if _width(text) <= width:
         return text
-    end = 0
-    for position, character in enumerate(text):
-        width -= _WIDE if has_han(character) else 1
-        if width < 1:
-            end = position
-            break
+    widths = accumulate(_WIDE if has_han(character) else 1 for character in text)
+    end = next(position for position, taken in enumerate(widths) if taken >= width)
     boundary = max((match.end() for match in re.finditer(r"[，,、；;。：:]|\s", text[:end])), default=0)
     return f"{text[: boundary if boundary * 2 > end else end].rstrip(' ，,、；;。：:')}…"
 

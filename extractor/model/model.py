@@ -17,23 +17,10 @@ from extractor.settings import ExtractorSettings
 from extractor.types import Action, Candidate, Kept, Known, ModelError, Turn, Usage
 from gateway_memory.runtime.ground import Breaker
 
+from . import prompt
 from .evidence import candidates_of, merges_of, read_object, retracted_of
-from .prompt import (
-    EXTRACTION_SCHEMA,
-    LONGEST_MESSAGE,
-    MERGE_SCHEMA,
-    MERGE_SYSTEM,
-    REPAIR,
-    RETRACTION_SCHEMA,
-    SCHEMA_IN_WORDS,
-    estimate_tokens,
-    extraction_message,
-    extraction_system,
-    given_turns,
-    merge_message,
-)
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
-from .summary import SUMMARY_SCHEMA, SUMMARY_SYSTEM, Summary, SummaryInput, summary_message, summary_of
+from .summary import SUMMARY_SCHEMA, Summary, SummaryInput, summary_message, summary_of
 
 T = TypeVar("T")
 
@@ -100,9 +87,13 @@ class Model:
 
     def cost_at_most(self, turns: Sequence[Turn], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
-        request = extraction_system(turns) + json.dumps(RETRACTION_SCHEMA) + extraction_message(turns, kept)
+        request = (
+            prompt.extraction_system(turns)
+            + json.dumps(prompt.RETRACTION_SCHEMA)
+            + prompt.extraction_message(turns, kept)
+        )
         answers = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
-        return 2 * estimate_tokens(request) + MAX_OUTPUT_TOKENS + answers
+        return 2 * prompt.estimate_tokens(request) + MAX_OUTPUT_TOKENS + answers
 
     async def extract(
         self,
@@ -128,7 +119,7 @@ class Model:
             ModelError: there is no usable answer.
         """
         try:
-            if len(given_turns(turns)) < len(turns):  # after an absence, when much waits
+            if len(prompt.given_turns(turns)) < len(turns):  # after an absence, when much waits
                 raise ModelError("too_long")  # noqa: TRY301 - one way for whatever is too long
             read = partial(
                 candidates_of,
@@ -140,9 +131,9 @@ class Model:
                 pointing=self._settings.is_small,
             )
             ((candidates, left_out), retracted), usage = await self._ask(
-                extraction_system(turns),
-                extraction_message(turns, kept, before=earlier[-1].reply if earlier else ""),
-                RETRACTION_SCHEMA if kept else EXTRACTION_SCHEMA,
+                prompt.extraction_system(turns),
+                prompt.extraction_message(turns, kept, before=earlier[-1].reply if earlier else ""),
+                prompt.RETRACTION_SCHEMA if kept else prompt.EXTRACTION_SCHEMA,
                 lambda answer: (read(answer), retracted_of(answer, kept)),
             )
         except ModelError as error:
@@ -174,7 +165,10 @@ class Model:
             ModelError: there is no usable answer.
         """
         return await self._ask(
-            MERGE_SYSTEM, merge_message(pairs), MERGE_SCHEMA, lambda answer: merges_of(answer, len(pairs))
+            prompt.MERGE_SYSTEM,
+            prompt.merge_message(pairs),
+            prompt.MERGE_SCHEMA,
+            lambda answer: merges_of(answer, len(pairs)),
         )
 
     async def summarize(self, given: SummaryInput) -> tuple[Summary, Usage]:
@@ -183,7 +177,9 @@ class Model:
         Raises:
             ModelError: there is no usable answer.
         """
-        return await self._ask(SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, partial(summary_of, given=given))
+        return await self._ask(
+            prompt.SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, partial(summary_of, given=given)
+        )
 
     async def _ask(
         self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]
@@ -211,17 +207,14 @@ class Model:
         usages: list[Usage],
     ) -> T:
         messages: list[Message] = [("user", message)]
-        answer = await self._answer(system, messages, schema, usages)
-        try:
-            return await _aside(partial(_understood, answer, read))
-        except ValueError as problem:
-            text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
-            messages += [("assistant", text), ("user", REPAIR.format(problem=problem))]
-        answer = await self._answer(system, messages, schema, usages)
-        try:
-            return await _aside(partial(_understood, answer, read))
-        except ValueError:
-            raise ModelError("unreadable") from None
+        for _ in range(2):
+            answer = await self._answer(system, messages, schema, usages)
+            try:
+                return await _aside(partial(_understood, answer, read))
+            except ValueError as problem:
+                text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
+                messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
+        raise ModelError("unreadable")
 
     async def _answer(
         self, system: str, messages: Sequence[Message], schema: Mapping[str, object], usages: list[Usage]
@@ -251,7 +244,7 @@ class Model:
         form: Format,
     ) -> Answer:
         if form != "schema":  # in the system message, which servers keep from request to request
-            system = f"{system}\n{SCHEMA_IN_WORDS.format(schema=json.dumps(schema))}"
+            system = f"{system}\n{prompt.SCHEMA_IN_WORDS.format(schema=json.dumps(schema))}"
         seconds = self._settings.timeout_seconds
         last = self._clock() + seconds
 
@@ -275,7 +268,7 @@ class Model:
         """Return whether a request exceeds the context that the settings state, with room for the answer."""
         window = self._settings.context_tokens
         answer = min(MAX_OUTPUT_TOKENS, window // _ANSWER_SHARE)
-        return 0 < window < estimate_tokens(system + json.dumps(schema) + message) + answer
+        return 0 < window < prompt.estimate_tokens(system + json.dumps(schema) + message) + answer
 
     async def _opened(self) -> Provider:
         async with self._opening:
@@ -311,7 +304,7 @@ def _halves(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequence[Turn]] | No
     if middle:
         return turns[:middle], turns[middle:]
     (turn,) = turns
-    at = min(len(turn.user), LONGEST_MESSAGE) // 2
+    at = min(len(turn.user), prompt.LONGEST_MESSAGE) // 2
     if at < _SHORTEST_HALF:
         return None
     return [replace(turn, user=turn.user[:at], reply="")], [replace(turn, user=turn.user[at : 2 * at], reply="")]

@@ -87,9 +87,8 @@ def _orders_of_layer(text: str) -> Iterator[str]:
     for language in _languages():
         matches = [match for pattern in language.orders for match in pattern.finditer(text) if match["order"]]
         for match in matches:
-            if _PATTERNS["joined"].match(match[0]) and _PATTERNS["of somebody"].match(
-                _sentence_before(text, match.start())
-            ):
+            joined = _PATTERNS["joined"].match(match[0])
+            if joined and _PATTERNS["of somebody"].match(_sentence_before(text, match.start())):
                 continue  # "I take the bus and always pay cash"
             yield text[match.start("order") : _end(text, match.end())]
         for match in islice(language.begins.finditer(text), _MOST_READ):
@@ -125,10 +124,9 @@ def concerns(candidate: Candidate, project: str) -> bool:
         return False
     words = f"{candidate.content}\n{candidate.sentence}"
     name = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", project)))
-    named = _PATTERNS["of a project"].search(words) or (
-        name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", words, re.IGNORECASE)
-    )
-    return bool(named) and not _PATTERNS["of oneself"].search(words)
+    named = name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", words, re.IGNORECASE)
+    of_project = named or _PATTERNS["of a project"].search(words)
+    return bool(of_project) and not _PATTERNS["of oneself"].search(words)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
@@ -156,8 +154,8 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     """
     if not by_owner and any(map(gives_instructions, readings(turn.user))):
         candidate = replace(candidate, category="instruction")
-    named = tuple(name for name in candidate.entities if not commands_the_machine(name))
-    candidate = replace(candidate, entities=named)
+    entities = tuple(name for name in candidate.entities if not commands_the_machine(name))
+    candidate = replace(candidate, entities=entities)
     if by_owner:  # the owner's work may be about comments; a file's line holds them escaped
         return None if commands_the_machine(_COMMENT_MARK.sub(" ", candidate.content)) else candidate
     return permitted(candidate, turn, by_owner=False)
@@ -176,14 +174,11 @@ def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
     """Return a session's summary as its speaker may have it kept (see `permitted_text`); None where nothing may be."""
     if by_owner:
         return summary
-    allowed = replace(
-        summary,
-        topic=without_orders(summary.topic),
-        brief=without_orders(summary.brief),
-        detailed=without_orders(summary.detailed),
-        decisions=tuple(item for item in summary.decisions if not _orders(item)),
-        todos=tuple(item for item in summary.todos if not _orders(item)),
+    decisions, todos = (
+        tuple(item for item in items if not _orders(item)) for items in (summary.decisions, summary.todos)
     )
+    topic, brief, detailed = map(without_orders, (summary.topic, summary.brief, summary.detailed))
+    allowed = Summary(topic=topic, brief=brief, detailed=detailed, decisions=decisions, todos=todos)
     return allowed if allowed.topic or allowed.detailed or allowed.decisions or allowed.todos else None
 
 

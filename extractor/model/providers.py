@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
@@ -23,6 +23,8 @@ Message: TypeAlias = tuple[Literal["user", "assistant"], str]
 Format: TypeAlias = Literal["schema", "json", "text"]
 
 MAX_OUTPUT_TOKENS: Final = 2_000
+_NO_KEY: Final = "none"
+"""A local server needs no key, but the SDKs require one."""
 _RETRYABLE: Final = frozenset({408, 409, 429})
 _REDIRECTS: Final = range(300, 400)
 _SERVER_ERROR: Final = 500
@@ -61,7 +63,7 @@ class Provider(Protocol):
 
 def has_model(settings: ExtractorSettings) -> bool:
     """Return whether a model can be asked: it is named, and has a key or a server of one's own."""
-    return settings.model != "rules" and bool(settings.base_url or _key(settings))
+    return settings.model != "rules" and bool(settings.base_url or access_of(settings)[2] != _NO_KEY)
 
 
 def open_provider(settings: ExtractorSettings) -> Provider:
@@ -71,22 +73,24 @@ def open_provider(settings: ExtractorSettings) -> Provider:
 
 
 def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
-    """Return the provider of `settings.model` ("openai" or "anthropic"), the model's name there, and the key."""
-    name, model = _provider_of(settings)
-    return name, model, _key(settings) or "none"  # a local server needs none, but the SDKs require one
+    """Return the protocol of `settings.model` ("openai" or "anthropic"), the model's name there, and the key.
+
+    One's own server speaks OpenAI's, unless the name tells another. Where no key is known, it is "none".
+    """
+    name, model = provider_of(settings.model) or ("openai", settings.model)
+    key = api_key(name, settings.base_url, settings.api_key_env)
+    return name, model, key or _NO_KEY
 
 
-def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:
-    """Return the protocol and the model's name. One's own server speaks OpenAI's, unless the name tells another."""
-    return provider_of(settings.model) or ("openai", settings.model)
-
-
-def _key(settings: ExtractorSettings) -> str:
-    return api_key(_provider_of(settings)[0], settings.base_url, settings.api_key_env)
-
-
-def _client(sdk: Any, settings: ExtractorSettings) -> Any:
-    return bounded_client(sdk, settings.timeout_seconds, _MOST_BYTES, lambda: ModelError("too_large"))
+def _arguments(sdk: Any, key: str, settings: ExtractorSettings) -> dict[str, Any]:
+    """Return the arguments of an SDK's client."""
+    return {
+        "api_key": key,
+        "base_url": settings.base_url or None,
+        "max_retries": 0,
+        "timeout": settings.timeout_seconds,
+        "http_client": bounded_client(sdk, settings.timeout_seconds, _MOST_BYTES, lambda: ModelError("too_large")),
+    }
 
 
 class _OpenAI:
@@ -97,13 +101,7 @@ class _OpenAI:
 
         self._sdk: Any = openai
         self._model = model
-        self._client = openai.AsyncOpenAI(
-            api_key=key,
-            base_url=settings.base_url or None,
-            max_retries=0,
-            timeout=settings.timeout_seconds,
-            http_client=_client(openai, settings),
-        )
+        self._client = openai.AsyncOpenAI(**_arguments(openai, key, settings))
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
         # of OpenAI's own models refuse.
         self._limit = "max_tokens" if settings.base_url else "max_completion_tokens"
@@ -125,12 +123,8 @@ class _OpenAI:
             response = await self._client.chat.completions.create(**request)
             choice = response.choices[0]
             text = _text_of(choice.message.content)
-            usage = getattr(response, "usage", None)
-            return Answer(
-                text=text,
-                truncated=choice.finish_reason == "length",
-                usage=_usage(_number(usage, "prompt_tokens"), _number(usage, "completion_tokens"), str(request), text),
-            )
+            usage = _usage(response, ("prompt_tokens", "completion_tokens"), str(request), text)
+            return Answer(text=text, truncated=choice.finish_reason == "length", usage=usage)
         except self._sdk.OpenAIError as error:
             if self._sampling and "temperature" in str(getattr(error, "body", "")):
                 self._sampling = {}
@@ -153,13 +147,7 @@ class _Anthropic:
 
         self._sdk: Any = anthropic
         self._model = model
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key,
-            base_url=settings.base_url or None,
-            max_retries=0,
-            timeout=settings.timeout_seconds,
-            http_client=_client(anthropic, settings),
-        )
+        self._client = anthropic.AsyncAnthropic(**_arguments(anthropic, key, settings))
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
         request: dict[str, Any] = {
@@ -173,12 +161,8 @@ class _Anthropic:
         try:
             response = await self._client.messages.create(**request)
             text = _text_of(response.content)
-            usage = getattr(response, "usage", None)
-            return Answer(
-                text=text,
-                truncated=response.stop_reason == "max_tokens",
-                usage=_usage(_number(usage, "input_tokens"), _number(usage, "output_tokens"), str(request), text),
-            )
+            usage = _usage(response, ("input_tokens", "output_tokens"), str(request), text)
+            return Answer(text=text, truncated=response.stop_reason == "max_tokens", usage=usage)
         except self._sdk.AnthropicError as error:
             raise _translated(error, self._sdk, form) from None
         except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
@@ -204,12 +188,9 @@ def _text_of(content: object) -> str:
     """Return the text of an answer's content: a string, or the text parts of a list; "" for anything else."""
     if isinstance(content, str):
         return content.encode("utf-8", "replace").decode()
-    texts = [_field(part, "text") for part in content if _field(part, "type") == "text"] if _is_list(content) else []
+    parts: list[object] = content if isinstance(content, list) else []
+    texts = [_field(part, "text") for part in parts if _field(part, "type") == "text"]
     return "".join(_text_of(text) for text in texts if isinstance(text, str))
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
 
 
 def _field(part: object, name: str) -> object:
@@ -224,18 +205,17 @@ def _number(usage: object, name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _usage(input_tokens: int, output_tokens: int, request: str, answer: str) -> Usage:
-    """Return the usage of one call. Implausible counts are replaced by estimates, to keep budgets correct."""
-    read, written = estimate_tokens(request), estimate_tokens(answer)
-    return Usage(
-        calls=1,
-        input_tokens=input_tokens if _may_be(input_tokens, read, read) else read,
-        output_tokens=output_tokens if _may_be(output_tokens, written, MAX_OUTPUT_TOKENS) else written,
-    )
+def _usage(response: object, names: tuple[str, str], request: str, answer: str) -> Usage:
+    """Return the usage of one call. Implausible counts are replaced by estimates, to keep budgets correct.
 
-
-def _may_be(tokens: int, estimated: int, at_most: int) -> bool:
-    return estimated // _TIMES_ESTIMATED <= tokens <= max(estimated, at_most) * _TIMES_ESTIMATED and tokens > 0
+    names: of the counts of tokens that were read and written.
+    """
+    counts = []
+    for name, text, at_most in zip(names, (request, answer), (0, MAX_OUTPUT_TOKENS), strict=True):
+        tokens, estimated = _number(_field(response, "usage"), name), estimate_tokens(text)
+        most = max(estimated, at_most) * _TIMES_ESTIMATED
+        counts.append(tokens if 0 < tokens <= most and tokens >= estimated // _TIMES_ESTIMATED else estimated)
+    return Usage(calls=1, input_tokens=counts[0], output_tokens=counts[1])
 
 
 def _translated(error: Any, sdk: Any, form: Format) -> ModelError:

@@ -46,21 +46,25 @@ def changes_who(quote: str, message: str, content: str) -> bool:
 
 def turns_must_and_wish(sentence: str, content: str) -> bool:
     """Return whether a statement makes a wish of what must be, or a duty of what is wished."""
-    must, wish = bool(_PATTERNS["must"].search(sentence)), bool(_PATTERNS["wish"].search(sentence))
-    says_must, says_wish = bool(_PATTERNS["must"].search(content)), bool(_PATTERNS["wish"].search(content))
-    return (must and not wish and says_wish and not says_must) or (wish and not must and says_must and not says_wish)
+    stated, claimed = (
+        [name for name in ("must", "wish") if _PATTERNS[name].search(text)] for text in (sentence, content)
+    )
+    return len(stated) == len(claimed) == 1 and stated != claimed
 
 
 def adds_must_or_wish(sentence: str, content: str) -> bool:
     """Return whether a statement tells a duty or a wish, and the sentence does not."""
-    return any(
-        pattern.search(content) and not pattern.search(sentence) for pattern in (_PATTERNS["must"], _PATTERNS["wish"])
-    )
+    patterns = (_PATTERNS["must"], _PATTERNS["wish"])
+    return any(pattern.search(content) and not pattern.search(sentence) for pattern in patterns)
+
+
+def _plain(quote: str) -> str:
+    return quote.replace("’", "'").strip(" .,!?;。，！？；")
 
 
 def _clauses(quote: str, message: str) -> list[str]:
     """Return the clauses of the sentence with the quotation, up to the end of the quotation; those before it first."""
-    plain = quote.replace("’", "'").strip(" .,!?;。，！？；")
+    plain = _plain(quote)
     for sentence in sentences(message):
         text = sentence.text.replace("’", "'")
         at = text.find(plain)
@@ -83,15 +87,10 @@ def _others(quote: str, message: str, content: str) -> list[str]:
     if _PATTERNS["i"].search(clause):
         return []
     third = _PATTERNS["third person"].match(clause)
-    if third is None:
-        return []
-    if third["pronoun"]:
-        return [""]
-    return [
-        word
-        for word in re.findall(r"[\w-]+", third["name"] or third["possessed"])
-        if word.lower() not in _NO_NAMES and word != "s"
-    ]
+    if third is None or third["pronoun"]:
+        return [""] if third else []
+    named = re.findall(r"[\w-]+", third["name"] or third["possessed"])
+    return [word for word in named if word.lower() not in _NO_NAMES and word != "s"]
 
 
 def _others_zh(quote: str, message: str) -> list[str]:
@@ -121,18 +120,13 @@ def _names_one_more(quote: str, message: str, content: str) -> bool:
 
 def _names(content: str, other: str) -> bool:
     """Return whether a statement names a person; of a pronoun, whether it names anybody beside the user."""
+    words = re.findall(r"[\w-]+", content)
     if other in ("", "他", "她", "他们", "她们", "人家"):
-        rest = content.removeprefix("用户")
-        return (
-            bool(_PATTERNS["kin Chinese"].search(rest))
-            if has_han(content)
-            else any(
-                stem(word.lower()) in PEOPLE or (word[0].isupper() and at > 1)
-                for at, word in enumerate(re.findall(r"[\w-]+", content))
-            )
-        )
+        if has_han(content):
+            return bool(_PATTERNS["kin Chinese"].search(content.removeprefix("用户")))
+        return any(stem(word.lower()) in PEOPLE or (word[0].isupper() and at > 1) for at, word in enumerate(words))
     if other.isascii():
-        return stem(other.lower()) in {stem(word.lower()) for word in re.findall(r"[\w-]+", content)}
+        return stem(other.lower()) in {stem(word.lower()) for word in words}
     return other in content or (len(other) > 1 and other[:1] in content and other[-1:] in content)
 
 
@@ -181,7 +175,7 @@ def sentence_of(quote: str, message: str) -> str:
 
 def asks(quote: str, message: str, content: str) -> bool:
     """Return whether a statement is taken from a question alone: the answer to it was not said by who asks."""
-    plain = quote.replace("’", "'").strip(" .,!?;。，！？；")
+    plain = _plain(quote)
     asking, stated = False, set[str]()
     for sentence in sentences(message):
         text = sentence.text.replace("’", "'")
@@ -198,7 +192,7 @@ def asks(quote: str, message: str, content: str) -> bool:
 
 def is_borrowed(quote: str, message: str) -> bool:
     """Return whether a quotation is a supposition, or stands within quotation marks: of an ad, a mail, a song."""
-    plain = quote.replace("’", "'").strip(" .,!?;。，！？；")
+    plain = _plain(quote)
     supposed = _PATTERNS["supposed"].match(plain)
     quoted = any(plain in quotation.replace("’", "'") for quotation in quotations(message))
     return bool(supposed) or (quoted and len(statement_words(plain)) >= _LEAST_BORROWED)
@@ -216,18 +210,12 @@ def is_standing_wish(sentence: str) -> bool:
 
 def denies(quote: str, content: str) -> bool:
     """Return whether a quotation denies what a statement claims: "I don't like coffee", "The user likes coffee"."""
-    if (
-        not polarity(content)
-        or _PATTERNS["negated"].search(content)
-        or CHANGE.search(content)
-        or _PATTERNS["changing"].search(f"{quote} {content}")
-    ):
+    changes = CHANGE.search(content) or _PATTERNS["changing"].search(f"{quote} {content}")
+    if not polarity(content) or changes or _PATTERNS["negated"].search(content):
         return False
     claimed = statement_words(content) - {"user"}
-    denied = (
-        statement_words(match["what"] or match["was"] or "")
-        for match in _PATTERNS["negated"].finditer(quote.replace("’", "'"))
-    )
+    denials = _PATTERNS["negated"].finditer(quote.replace("’", "'"))
+    denied = (statement_words(match["what"] or match["was"] or "") for match in denials)
     return any(words and words <= claimed and len(words) >= _LEAST_DENIED * len(claimed) for words in denied)
 
 

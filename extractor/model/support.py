@@ -182,11 +182,8 @@ def support(content: str, own: Sources, exchanges: Sources, day: date) -> Suppor
     least_said, least_own = (LEAST_SAID_HAN, LEAST_OWN_HAN) if _is_in_chinese(plain) else (LEAST_SAID, LEAST_OWN)
     if own.share(plain, together=False) < least_own:
         return "none"
-    whole = (
-        exchanges.has_dates_and_numbers(content, day)
-        and exchanges.has_names(plain)
-        and exchanges.share(plain, together=True) >= least_said
-    )
+    repeated = exchanges.share(plain, together=True) >= least_said
+    whole = exchanges.has_dates_and_numbers(content, day) and exchanges.has_names(plain) and repeated
     return "whole" if whole else "part"
 
 

@@ -43,7 +43,10 @@ def own_words(message: str) -> str:
     ):
         return ""
     end = len(message)
-    if mended := next((match for match in _PATTERNS["mended"].finditer(plain) if not _is_standing(plain, match)), None):
+    mends = _PATTERNS["mended"].finditer(plain)
+    # "when I paste a letter, fix the spelling" holds whenever a text comes
+    once = (match for match in mends if not _PATTERNS["whenever"].match(plain, _sentence_start(plain, match.start())))
+    if mended := next(once, None):
         after = _SENTENCE_END.search(plain, mended.end())
         rest = plain[after.end() :] if after else ""
         if not rest.strip() or _PATTERNS["points before"].search(
@@ -55,14 +58,11 @@ def own_words(message: str) -> str:
         if match := opening.search(plain, 0, end):
             end = min(end, _sentence_start(plain, match.start()))
     introduces = any(mark in plain for mark in ":：\n")  # without one, the search would be in vain
-    if introduces and (introduced := _PATTERNS["introduced"].search(plain, 0, end)) and not _is_wish(introduced[0]):
-        end = min(end, introduced.end())
+    if introduces and (introduced := _PATTERNS["introduced"].search(plain, 0, end)):
+        remember = any(language.patterns["remember"].match(introduced[0]) for language in LANGUAGES)
+        if not (remember or _PATTERNS["wish"].match(introduced[0])):  # "My rules for commit messages: …"
+            end = min(end, introduced.end())
     return _PATTERNS["comment"].sub("", message[:end])
-
-
-def _is_standing(plain: str, mended: re.Match[str]) -> bool:
-    """Return whether a request to mend holds whenever a text comes: "when I paste a letter, fix the spelling"."""
-    return bool(_PATTERNS["whenever"].match(plain, _sentence_start(plain, mended.start())))
 
 
 def is_verse(message: str, statements: int) -> bool:
@@ -90,23 +90,11 @@ def _is_letter(text: str) -> bool:
 
 
 def _is_chat(line: str) -> bool:
-    return (
-        line[-1] in ".?!。？！:："
-        or not line[0].isalpha()
-        or is_small_talk(line)
-        or any(
-            language.patterns[name].match(line) for language in LANGUAGES for name in ("order", "remember", "question")
-        )
-    )
+    asks = (language.patterns[name] for language in LANGUAGES for name in ("order", "remember", "question"))
+    ends = line[-1] in ".?!。？！:："
+    return ends or not line[0].isalpha() or is_small_talk(line) or any(pattern.match(line) for pattern in asks)
 
 
 def _sentence_start(text: str, position: int) -> int:
     end = _LAST_END.match(text, 0, position)
     return end.end() if end else 0
-
-
-def _is_wish(line: str) -> bool:
-    """Return whether a line that names a text is a wish of the user: "My rules for commit messages: …"."""
-    return bool(_PATTERNS["wish"].match(line)) or any(
-        language.patterns["remember"].match(line) for language in LANGUAGES
-    )

@@ -192,6 +192,11 @@ class _Group:
             return 0
         return 2
 
+    def known(self, words: Sequence[Word], at: int, verbs: Sequence[str], form: int) -> Verb:
+        """Return the verb of which the tables know, with its particle: "give up" before "give"."""
+        lemma = _known(words, at, verbs)
+        return self.verb(lemma, form, at + (2 if " " in lemma else 1))
+
     def verb(self, lemma: str, form: int, rest: int) -> Verb:
         return Verb(lemma, form, rest, self.modal, self.negated, tuple(self.adverbs))
 
@@ -230,14 +235,11 @@ def _with_auxiliary(words: Sequence[Word], at: int, group: _Group) -> Verb:
     if group.be:
         verbs = () if group.past else lemmas(low, PROGRESSIVE)
         if verbs and (low not in PREDICATES_OF or any(lemma in _VERBS for lemma in verbs)):
-            return group.verb(
-                _known(words, at, verbs), PERFECT if group.perfect else PROGRESSIVE, _behind(words, at, verbs)
-            )
+            return group.known(words, at, verbs, PERFECT if group.perfect else PROGRESSIVE)
         return group.verb("be", PERFECT if group.perfect else PAST if group.past else PRESENT, at)
     if group.perfect:
-        verbs = lemmas(low, PERFECT)
-        return group.verb(_known(words, at, verbs) if verbs else low, PERFECT, _behind(words, at, verbs))
-    return group.verb(_known(words, at, (low,)), PAST if group.do == "did" else PRESENT, _behind(words, at, (low,)))
+        return group.known(words, at, lemmas(low, PERFECT) or (low,), PERFECT)
+    return group.known(words, at, (low,), PAST if group.do == "did" else PRESENT)
 
 
 def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str) -> Verb | None:
@@ -248,9 +250,9 @@ def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str
         return group.verb("be", PRESENT, at)
     verbs = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
     if _has_verb(words, at, verbs):
-        return group.verb(_known(words, at, verbs), PRESENT, _behind(words, at, verbs))
+        return group.known(words, at, verbs, PRESENT)
     if verbs := lemmas(low, PAST):
-        return group.verb(_known(words, at, verbs), PAST, _behind(words, at, verbs))
+        return group.known(words, at, verbs, PAST)
     if not low[0].isalpha() or low in MARKS_OF or low in WORDS["prepositions"]:
         return None
     return group.verb(low, PRESENT, at + 1)
@@ -268,10 +270,6 @@ def _known(words: Sequence[Word], at: int, verbs: Sequence[str]) -> str:
     after = _low(words, at + 1)
     phrase = next((f"{lemma} {after}" for lemma in verbs if f"{lemma} {after}" in _VERBS), "")
     return phrase or next((lemma for lemma in verbs if lemma in _VERBS), verbs[0])
-
-
-def _behind(words: Sequence[Word], at: int, verbs: Sequence[str]) -> int:
-    return at + (2 if verbs and " " in _known(words, at, verbs) else 1)
 
 
 # Reads of whom an English clause tells: "I", "my neighbour Carlos", "Rui and I", "the bike I ride".
@@ -317,17 +315,17 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
     if len(words) > 1 and _opens(words[0].low, words[1].low):
         opening = range(1, min(len(words), _LONGEST_OPENING))
         first = next((at for at in opening if words[at].low in ("i", "we")), -1)
-        if first < 0:
-            return _behind_opening(words)
+        if first < 0:  # "at our company Q3 ends …"
+            place = words[0].low in ("in", "at", "on") and words[1].low in ("my", "our")
+            return _noun(words, 2, "thing") if place and len(words) >= _FEWEST_AFTER_OPENING else None
     if len(words) >= _FEWEST_OF_PART and words[0].low in WORDS["quantities"] and words[1].low == "of":
         first = 2 if words[2].low in ("my", "our") else first  # "both of my kids"
     low = words[first].low
     if low in ("i", "we"):
         return Subject(first + 1, _I if low == "i" else _WE, low)
     if low == "there" and _low(words, first + 1) in WORDS["be"]:
-        return (
-            Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
-        )
+        own = any(word.low in WORDS["own"] for word in words[first + 2 :])
+        return Subject(first + 1, 0.0, "there") if own else None
     if low in ("he", "she") and _is_own_kin(words[first + 1 :]):  # "she's my stepdaughter"
         return Subject(first + 1, _KIN, "kin")
     if low in WORDS["bare kin"] and (kin := _noun(words, first - 1, "kin")):
@@ -348,12 +346,6 @@ def _opens(low: str, after: str) -> bool:
     if low in ("every", "each", "last", "next", "most"):
         return after in WORDS["times"] or MARKS_OF.get(after) in ("date", "often", "since")
     return low in WORDS["openers"] and after not in WORDS["conditions"]
-
-
-def _behind_opening(words: Sequence[Word]) -> Subject | None:
-    """Read "at our company Q3 ends …"."""
-    own = len(words) >= _FEWEST_AFTER_OPENING and words[1].low in ("my", "our") and words[0].low in ("in", "at", "on")
-    return _noun(words, 2, "thing") if own else None
 
 
 def _persons(words: Sequence[Word], first: int) -> Subject | None:
@@ -405,8 +397,8 @@ def _noun(words: Sequence[Word], first: int, whose: str) -> Subject | None:
     partner = nouns[:2] == ["other", "half"]
     weight = min((_NOUN_WEIGHTS[_NOUNS[noun]] for noun in nouns if noun in _NOUNS and not partner), default=0.0)
     if first < 0:
-        bare = Subject(verb_at, _KIN + weight, whose) if whose == "kin" else Subject(verb_at, _BARE + weight, "thing")
-        return bare if verb_at <= _LONGEST_NOUN else None
+        bare = (_KIN, whose) if whose == "kin" else (_BARE, "thing")
+        return Subject(verb_at, bare[0] + weight, bare[1]) if verb_at <= _LONGEST_NOUN else None
     if words[first].low == "the":
         return _the_noun(words, verb_at, nouns, weight)
     if any(noun in WORDS["favourites"] for noun in nouns):
@@ -426,7 +418,9 @@ def _the_noun(words: Sequence[Word], verb_at: int, nouns: Sequence[str], weight:
     if weight > 0:
         return Subject(verb_at, _OF_WORK + weight, "thing")
     own = any(word.low in ("my", "our", "us") for word in words[verb_at:])
-    return Subject(verb_at, _THE + weight, "thing") if own or _scheduled(words, verb_at) else None
+    due = _is_scheduled(words, verb_at) or any(word.low == "due" for word in words[verb_at : verb_at + 3])
+    scheduled = due and _dated(words[verb_at:], ("date",))  # "the insurance" renews, ends or is due on a day
+    return Subject(verb_at, _THE + weight, "thing") if own or scheduled else None
 
 
 def _owns(words: Sequence[Word]) -> bool:
@@ -441,42 +435,23 @@ def _owns(words: Sequence[Word]) -> bool:
 
 def _is_scheduled(words: Sequence[Word], at: int) -> bool:
     low, after = words[at].low, _low(words, at + 1)
-    return any(
-        each.name == "scheduling"
-        for lemma in lemmas(low, PRESENT)
-        for known in (lemma, f"{lemma} {after}")
-        for each in classes_of_verb(known)
-    )
-
-
-def _scheduled(words: Sequence[Word], at: int) -> bool:
-    """Return whether "the insurance" renews, ends or is due on a day."""
-    known = _is_scheduled(words, at)
-    return (known or any(word.low == "due" for word in words[at : at + 3])) and _dated(words[at:], ("date",))
+    verbs = [verb for lemma in lemmas(low, PRESENT) for verb in (lemma, f"{lemma} {after}")]
+    return any(each.name == "scheduling" for verb in verbs for each in classes_of_verb(verb))
 
 
 def _verb_behind(words: Sequence[Word], first: int) -> int:
     """Return the index of the verb behind a noun, -1 without one: an auxiliary, or a verb that a table has."""
     last = min(first + _LONGEST_PHRASE, len(words))
-    auxiliary = next(
-        (
-            at
-            for at in range(max(1, first + 1), last)
-            if words[at].low in _VERBS_OF_GRAMMAR and not (words[at].low == "'s" and _is_possessive(words, at, last))
-        ),
-        -1,
-    )
-    known = next((at for at in range(first + 2, last) if is_verb(words, at) and not _is_noun(words, at, last)), -1)
+
+    def is_possessive(at: int) -> bool:  # a verb follows 's: "my sister's wedding is …"
+        return words[at].low == "'s" and any(word.low in _AUXILIARIES for word in words[at + 1 : min(at + 4, last)])
+
+    def is_noun(at: int) -> bool:  # a verb follows: "my phone plan renews …"
+        return at + 1 < last and words[at + 1].low.endswith("s") and is_verb(words, at + 1)
+
+    auxiliaries = (at for at in range(max(1, first + 1), last) if words[at].low in _VERBS_OF_GRAMMAR)
+    auxiliary = next((at for at in auxiliaries if not is_possessive(at)), -1)
+    known = next((at for at in range(first + 2, last) if is_verb(words, at) and not is_noun(at)), -1)
     if auxiliary > known > 0 and words[known - 1].low in ("i", "we"):
         return auxiliary  # "the pup we got after is called …"
     return known if known > 0 and (auxiliary < 0 or known < auxiliary - 1) else auxiliary
-
-
-def _is_noun(words: Sequence[Word], at: int, last: int) -> bool:
-    """Return whether what may be a verb is a noun before one: "my phone plan renews …"."""
-    return at + 1 < last and words[at + 1].low.endswith("s") and is_verb(words, at + 1)
-
-
-def _is_possessive(words: Sequence[Word], at: int, last: int) -> bool:
-    """Return whether 's belongs to a noun: a verb follows, as in "my sister's wedding is …"."""
-    return any(word.low in _AUXILIARIES for word in words[at + 1 : min(at + 4, last)])

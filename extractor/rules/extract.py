@@ -55,12 +55,12 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 
 def gives_instructions(text: str) -> bool:
     """Return whether a text has an instruction in it, whoever's it is and however long it shall hold."""
-    for sentence in sentences(text):
-        language = language_of(sentence.plain)
-        for start, end in clauses_of(sentence, language):
-            if language.instructs(sentence.plain, language.after("filler", sentence.plain, start), end):
-                return True
-    return False
+    return any(
+        language.instructs(sentence.plain, language.after("filler", sentence.plain, start), end)
+        for sentence in sentences(text)
+        for language in [language_of(sentence.plain)]
+        for start, end in clauses_of(sentence, language)
+    )
 
 
 def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
@@ -121,12 +121,8 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
     end = len(sentence.text) if end is None else end
     content = _content(sentence, start, end, language)
     attributed = language.patterns["attributed"].match(sentence.clauses[-1].plain)  # "…, is what my teacher says"
-    if (
-        content is None
-        or attributed
-        or _PATTERNS["thing only"].match(sentence.plain, start)
-        or language.patterns["one-off"].search(sentence.plain, start)
-    ):
+    once = language.patterns["one-off"].search(sentence.plain, start)
+    if content is None or attributed or once or _PATTERNS["thing only"].match(sentence.plain, start):
         return
     shape = language.statement(sentence.plain, language.after("filler", sentence.plain, start), end)
     if shape is None and _PATTERNS["to the assistant"].match(sentence.plain, start):  # "remember, you are a pirate"

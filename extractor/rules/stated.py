@@ -26,12 +26,8 @@ class Kept:
     end: int
     reading: Reading
 
-    def joined(self, end: int, other: Reading) -> "Kept":
-        """Return both as one: a wish if either is one, and as important as the more important."""
-        return Kept(self.start, end, max(self.reading, other, key=_weight))
 
-
-def _weight(reading: Reading) -> tuple[bool, bool, bool]:
+def _rank(reading: Reading) -> tuple[bool, bool, bool]:
     traits = traits_of(reading.category)
     return traits.directive, traits.standing, reading.importance == "high"
 
@@ -47,9 +43,8 @@ def stated(sentence: Sentence, language: Language, *, crowded: bool) -> list[Kep
         return []
     if language.patterns["attributed"].match(sentence.clauses[-1].plain):  # "…, she added"
         return []
-    reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
-    reader.read()
-    return [kept for kept in reader.statements if not tagged or traits_of(kept.reading.category).directive]
+    statements = _Reader(sentence, language, CROWDED if crowded else 0.0).read()
+    return [kept for kept in statements if not tagged or traits_of(kept.reading.category).directive]
 
 
 def clauses_of(sentence: Sentence, language: Language) -> list[tuple[int, int]]:
@@ -82,7 +77,7 @@ class _Reader:
     """Reads the clauses of a sentence one after the other."""
 
     def __init__(self, sentence: Sentence, language: Language, crowded: float) -> None:
-        self.statements: list[Kept] = []
+        self._statements: list[Kept] = []
         self._sentence = sentence
         self._plain = sentence.plain
         self._language = language
@@ -94,18 +89,24 @@ class _Reader:
         self._of_speaker = sum(bool(_PATTERNS["first person"].search(self._plain, *bounds)) for bounds in self._clauses)
         self._opens = -1
         """Where the clauses begin that may tell the reason of a wish: "my kids read along, so keep it clean"."""
+        self._read_to = 0
+        """The end of the last statement that was read over two clauses: "my sister, moved to Lisbon"."""
 
-    def read(self) -> None:
+    def read(self) -> list[Kept]:
+        """Return the statements."""
         for number, (start, end) in enumerate(self._clauses):
             if not self._clause(number, start, end):
                 break
         self._close()
+        return self._statements
 
     def _clause(self, number: int, start: int, end: int) -> bool:
         """Read a clause. Returns False where the rest is not the user's statement."""
         language, plain = self._language, self._plain[start:end]
         conditional = bool(language.patterns["condition"].match(plain))
-        asking = (self._sentence.question and end == self._clauses[-1][1]) or (not conditional and language.asks(plain))
+        asking = self._sentence.question and end == self._clauses[-1][1]
+        goes_on = end <= self._read_to or (number > 0 and language.patterns["goes on"].match(plain))
+        asking = asking or (not (conditional or goes_on) and language.asks(plain))
         begin = language.after("filler", self._plain, start)
         if asking:
             reading = self._wish_in_question(begin, start, end)
@@ -137,9 +138,8 @@ class _Reader:
         """Read 以后别问我睡得好不好: words of a question in a wish."""
         if self._sentence.question or not self._language.patterns["wishing"].match(self._plain, start, end):
             return None
-        if _PATTERNS["closed question"].search(self._plain[start:end]):
-            return None
-        return self._language.wish(self._plain, begin, end, condition=self._condition)
+        closed = _PATTERNS["closed question"].search(self._plain[start:end])
+        return None if closed else self._language.wish(self._plain, begin, end, condition=self._condition)
 
     def _read(self, number: int, begin: int, end: int, *, conditional: bool) -> Reading | None:
         """Read a clause as a statement or a wish; with the next one or the whole sentence where it says too little."""
@@ -162,21 +162,29 @@ class _Reader:
         own = language.patterns["subject"].match(plain, begin) and not conditional and not self._sentence.question
         if own and (not _PATTERNS["of another"].match(plain, behind[0][0]) or _PATTERNS["owned"].match(plain, begin)):
             reading = language.statement(plain, begin, behind[0][1], least=least)
+            if reading:
+                self._read_to = behind[0][1]
         if reading is None and self._kept is None and number == 0 and not self._orders(behind):
             reading = language.wish(plain, begin, behind[-1][1], reasoned=-self._crowded)
         return reading
 
     def _keep(self, reading: Reading, begin: int, end: int, *, wish: bool) -> None:
         first = self._condition[0] if self._condition else begin
-        if 0 <= self._opens < first and (wish or self._tells(self._opens, begin)):
+        leans = reading.leans or self._read_to > end  # "Marta, my sister, moved …": the subject stands before it
+        if 0 <= self._opens < first and (wish or leans or self._tells(self._opens, begin)):
             first = self._opens
         self._condition = None
         together = self._kept and end - self._kept.start <= LONGEST_TOGETHER
         if self._kept and together and not _PATTERNS["no longer"].match(self._plain, self._kept.start):
-            self._kept = self._kept.joined(end, reading)
+            reading = max(self._kept.reading, reading, key=_rank)  # both are a wish if either is one
+            self._kept = Kept(self._kept.start, end, reading)
             return
         self._close()
-        self._kept = Kept(first if end - first <= LONGEST_TOGETHER else begin, end, reading)
+        if end - first > LONGEST_TOGETHER:
+            if leans and first < begin:
+                return  # without its subject it would say of nobody what it says
+            first = begin
+        self._kept = Kept(first, end, reading)
 
     def _order(self, start: int, end: int, *, asking: bool, opening: bool) -> None:
         """Take a clause that asks or orders: it ends a statement, but belongs to a wish, or begins one."""
@@ -195,21 +203,18 @@ class _Reader:
 
     def _close(self) -> None:
         if self._kept:
-            self.statements.append(self._kept)
+            self._statements.append(self._kept)
         self._kept = None
 
     def _reasoned(self, number: int) -> float:
         """Return what a wish gains by what stands beside it: something lasting, or at least "I", "my"."""
         if self._kept:
             return STATED_BESIDE
-        start, end = self._clauses[number]
-        own = bool(_PATTERNS["first person"].search(self._plain, start, end))
-        return float(self._of_speaker > own)
+        return float(self._of_speaker > bool(_PATTERNS["first person"].search(self._plain, *self._clauses[number])))
 
     def _orders(self, clauses: list[tuple[int, int]]) -> bool:
-        return self._sentence.question or any(
-            self._language.patterns["order"].match(self._plain, start) for start, _ in clauses
-        )
+        order = self._language.patterns["order"]
+        return self._sentence.question or any(order.match(self._plain, start) for start, _ in clauses)
 
     def _tells(self, start: int, end: int) -> bool:
         """Return whether clauses before a statement belong to it: "my knees are bad, so I swim", not "thanks, …"."""

@@ -54,7 +54,8 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     if score < least:
         return None
     of_work = subject.whose in ("we", "thing", "there", "owned")
-    return statement_of(category, score, of_work=of_work, of_a_thing=subject.whose == "thing")
+    leans = subject.whose == "omitted" or words[0].low in ("he", "she")
+    return statement_of(category, score, of_work=of_work, of_a_thing=subject.whose == "thing", leans=leans)
 
 
 def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
@@ -72,7 +73,9 @@ def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
         return _DONE_ONCE, kind.category
     if verb.modal:
         return _of_modal(rest, verb, dated=dated)
-    return _of_class(rest, verb, kind), _category(verb, kind)
+    strict = verb.lemma == "avoid" or WORDS["strict"] & set(verb.adverbs)
+    preferred = strict and kind.category == "fact" and kind.name in _USUAL
+    return _of_class(rest, verb, kind), "preference" if preferred else kind.category
 
 
 def _class_of(verb: Verb, whose: str, *, dated: bool) -> VerbClass:
@@ -91,7 +94,8 @@ def _says_nothing(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> bool:
     """Return whether it is a turn of phrase: "I live for the weekend", "I keep getting …", "I've got to …"."""
     following = rest[0].low if rest else ""
     if kind.name == "living":
-        return following == "for" or (following == "on" and not _is_place(rest))
+        place = len(rest) > 1 and (rest[1].low in WORDS["determiners"] or not rest[1].text[0].islower())
+        return following == "for" or (following == "on" and not place)
     if following == ":" or (verb.lemma == "keep" and following.endswith("ing")):  # "my boss wrote: …"
         return True
     return kind.name == "having" and following in WORDS["prepositions"]
@@ -124,7 +128,7 @@ def _of_having(rest: Sequence[Word], verb: Verb, score: float) -> float:
     if verb.form in (PAST, PERFECT):
         ill = any(MARKS_OF.get(word.low) == "health" for word in rest)
         score = _A_STATE_OF_ONES_OWN if ill else _DONE_ONCE + _A_KIND
-    return score - 1.5 if verb.negated else score
+    return score - 1.5 * verb.negated
 
 
 def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
@@ -146,7 +150,8 @@ def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
         score += _A_STATE_OF_ONES_OWN
     if kind.name in (*_USUAL, "having") and PREDICATES_OF.get(rest[0].low) == "trait":
         score += 1  # "I eat halal"
-    if verb.form == PRESENT and kind.name in (*_USUAL, "having") and _is_general(rest):
+    general = rest[0].low in ("a", "an") or any(is_plural(word.low) for word in rest[:3] if word.low != "the")
+    if verb.form == PRESENT and kind.name in (*_USUAL, "having") and general:  # bees, no meat, a forklift
         score += _LITTLE
     pointed = (kind.name in ("liking", "having") and rest[0].low == "the") or (
         kind.name in ("living", "liking", "deciding") and mark_of(rest, 0) == "deixis"
@@ -154,22 +159,8 @@ def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
     return score - _A_STATE_OF_ONES_OWN if pointed else score  # "I like the second draft", "I love this"
 
 
-def _category(verb: Verb, kind: VerbClass) -> str:
-    strict = verb.lemma == "avoid" or WORDS["strict"] & set(verb.adverbs)
-    return "preference" if strict and kind.category == "fact" and kind.name in _USUAL else kind.category
-
-
 def _lasts(rest: Sequence[Word]) -> bool:
     return any(MARKS_OF.get(word.low) in ("often", "since") for word in rest)
-
-
-def _is_place(rest: Sequence[Word]) -> bool:
-    return len(rest) > 1 and (rest[1].low in WORDS["determiners"] or not rest[1].text[0].islower())
-
-
-def _is_general(rest: Sequence[Word]) -> bool:
-    """Return whether an object is named in general: bees, no meat, a forklift."""
-    return rest[0].low in ("a", "an") or any(is_plural(word.low) for word in rest[:3] if word.low != "the")
 
 
 def _predicate(rest: Sequence[Word], verb: Verb, whose: str) -> float:

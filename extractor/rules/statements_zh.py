@@ -34,7 +34,7 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     if not subject or subject.lastgroup in ("own", "omitted"):
         topic = _PATTERNS["topic"].match(plain, start, end)
         subject = topic or subject
-    if subject is None or subject.end() >= end:
+    if subject is None or subject.end() >= end or _PATTERNS["noun only"].match(plain, start, end):
         return None
     kind = subject.lastgroup or "self"
     rest = plain[subject.end() : end]
@@ -52,7 +52,8 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
         return None
     if _PATTERNS["unable"].search(plain, start, end) and kind in ("self", "omitted"):
         category = "preference"
-    return statement_of(category, score, of_work=of_a_thing, of_a_thing=of_a_thing)
+    leans = kind == "omitted" or plain.endswith("的", start, end)
+    return statement_of(category, score, of_work=of_a_thing, of_a_thing=of_a_thing, leans=leans)
 
 
 def _marks(around: str, *, speaks_for: bool, of_team: bool = False) -> float:

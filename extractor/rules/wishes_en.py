@@ -1,6 +1,6 @@
 """Reads an English clause that wishes something of the assistant for good: by its form, not by its topic."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -59,8 +59,7 @@ def read_wish(
         reasoned = min(0.0, reasoned)  # "I live in Rome, suggest restaurants"
         if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.whole)) and not _bounded(wish.main):
             return None  # "give me some examples"
-    score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
-    return wish_of(score)
+    return wish_of(form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned))
 
 
 def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
@@ -84,7 +83,9 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
         words = words[1:]
     if not words or len(words) > _LONGEST:
         return None
-    before, words = (_plain_words(words_of_clause(plain, *condition)), words) if condition else _without_case(words)
+    cased = words[0] in ("in", "for") and words[3:] and words[2] in _ORDERS  # "in recipes swap butter for oil"
+    before = _plain_words(words_of_clause(plain, *condition)) if condition else words[:2] if cased else []
+    words = words[2:] if cased and not condition else words
     main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
     unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
     usual = max(_usual(before), _usual(after), unless)
@@ -107,12 +108,6 @@ def _without_you(words: list[str]) -> list[str]:
     return ["no", "need", *words[3:]] if words[:2] == ["you", "don't"] and words[3:4] == ["to"] else words
 
 
-def _without_case(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the case of "in recipes swap butter for oil", and what is wished for it."""
-    cased = words[0] in ("in", "for") and words[3:] and words[2] in _ORDERS
-    return (words[:2], words[2:]) if cased else ([], words)
-
-
 def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[str], Sequence[str]]:
     """Return the main clause and its condition, whichever comes first; a reason behind them is left out."""
     if leads:  # "If you aren't sure just say so", "when I ask about money assume …"
@@ -128,13 +123,13 @@ def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[s
     if words[0] == "only" and words[1:] and (words[1] == "ever" or words[1] in _ORDERS):
         words = words[1 + (words[1] == "ever") :]  # "only ever book aisle seats"
     at = next((at for at in range(1, len(words)) if words[at] in _WORDS["when"]), len(words))
-    because = next((at for at in range(2, at) if _gives_reason(words, at)), at)
+    reasons = (  # "so I can …", not "so polite"
+        at
+        for at in range(2, at)
+        if words[at] in _WORDS["because"] and (words[at] != "so" or words[at + 1 : at + 2] in _SO)
+    )
+    because = next(reasons, at)
     return words[:because], words[at:]
-
-
-def _gives_reason(words: Sequence[str], at: int) -> bool:
-    """Return whether a reason begins at an index: "so I can …", not "so polite"."""
-    return words[at] in _WORDS["because"] and (words[at] != "so" or words[at + 1 : at + 2] in _SO)
 
 
 _SO: Final = [[word] for word in _WORDS["speakers"] | _WORDS["determiners"]]
@@ -202,9 +197,8 @@ def _form(wish: _Wish) -> float | None:
     words = [*wish.main, ""]
     if words[0] in _WORDS["own wish"]:
         return _wished(wish.main)
-    for form in (_strict, _lacking, _every, _for_me, _sufficing, _traded, _of_mine):
-        known, weight = form(words, wish)
-        if known:
+    for forms in (_strict, _lacking, _of_things):
+        for weight in forms(words, wish):
             return weight
     order = _order_class(words)
     if order:
@@ -217,16 +211,17 @@ def _order_class(words: Sequence[str]) -> str:
     return _ORDERS.get(" ".join(words[:2])) or _ORDERS.get(words[0], "")
 
 
-def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+def _strict(words: Sequence[str], _wish: _Wish) -> Iterator[float | None]:
     """Read "always …", "never …", "don't …", "stop …ing"."""
     first, second = words[0], words[1]
-    if first != "avoid" and second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
-        return first == "always" or first in _WORDS["prohibitions"], None
-    if first == "always" and second:
-        named = second not in _WORDS["after always"] and words[2] in _WORDS["determiners"] if words[2:] else False
-        return True, _WEAK if second in _ORDERS or named else None
-    known = first in _WORDS["prohibitions"] and bool(second)
-    return known, _forbidden(words) if known else None
+    strict = first == "always" or first in _WORDS["prohibitions"]
+    if strict and first != "avoid" and second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":
+        yield None  # "never eats meat"
+    elif first == "always" and second:
+        named = second not in _WORDS["after always"] and bool(words[2:]) and words[2] in _WORDS["determiners"]
+        yield _WEAK if second in _ORDERS or named else None
+    elif strict and second:
+        yield _forbidden(words)
 
 
 def _forbidden(words: Sequence[str]) -> float | None:
@@ -243,69 +238,55 @@ def _forbidden(words: Sequence[str]) -> float | None:
     return None if second in _NO_ORDER or _states(second) else _FORBIDS
 
 
-def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
+def _lacking(words: Sequence[str], wish: _Wish) -> Iterator[float | None]:
     """Read "no emojis", "no need to …", "nothing with …", "not before …"."""
     first, second = words[0], words[1]
     if first == "no" and second == "need":
-        return True, _FORBIDS if words[2] == "to" or (words[2] == "for" and is_plural(words[3])) else None
-    if first == "no":
+        yield _FORBIDS if words[2] == "to" or (words[2] == "for" and is_plural(words[3])) else None
+    elif first == "no":
         doing = _WEAK if second.endswith("ing") and second != "thing" else 0.0  # "no swearing"
-        known = second and second not in _WORDS["no thing"] and not set(words) & _FINITE
-        return True, _PLAIN + doing if known else None
-    if first == "nothing":
+        yield _PLAIN + doing if second and second not in _WORDS["no thing"] and not set(words) & _FINITE else None
+    elif first == "nothing":
         somewhere = wish.usual or {"in", "for"} & set(words)
-        rest = _PLAIN if somewhere and second and second[-1] not in "sd" else None
-        return True, _STOPS if second in _WORDS["around"] else rest
-    return first == "not", _PLAIN if second in ("before", "after") else None
+        plain = _PLAIN if somewhere and second and second[-1] not in "sd" else None
+        yield _STOPS if second in _WORDS["around"] else plain
+    elif first == "not":
+        yield _PLAIN if second in ("before", "after") else None
 
 
-def _every(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "every recipe for two", "any hotel must have …"."""
+def _of_things(words: Sequence[str], _wish: _Wish) -> Iterator[float | None]:
+    """Read what things must be: "every recipe for two", "any hotel must have …", "less chat, more facts"."""
     first, second = words[0], words[1]
-    if first in ("every", "each") and second.isalpha() and second not in _WORDS["spans"]:
-        return True, _WEAK
     modal = next((at for at, word in enumerate(words) if word in _WORDS["must"]), 0)
-    if not modal or first not in ("any", "every", "all", "anything", "everything", "whatever"):
-        return False, None
-    return True, _PLAIN if not {"i", "we"} & set(words[:modal]) else None
-
-
-def _for_me(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "hotels for me should have a lift", "weather for me means Celsius"."""
+    if first in ("every", "each") and second.isalpha() and second not in _WORDS["spans"]:
+        yield _WEAK
+    elif modal and first in ("any", "every", "all", "anything", "everything", "whatever"):
+        yield _PLAIN if not {"i", "we"} & set(words[:modal]) else None
+    # "hotels for me should have a lift", "weather for me means Celsius"
     at = next((at for at in range(2, len(words) - 2) if words[at - 1 : at + 1] in _FOR_ME), 0)
     verb = next((at for at in range(at + 1, min(at + 3, len(words) - 1)) if words[at] in _ASKS_FOR), 0) if at else 0
-    if not verb or words[0] in _WORDS["speakers"]:
-        return False, None
-    unit = any(_MARKS.get(word) == "unit" for word in words[verb:])
-    return True, _PLAIN if words[verb] != "means" or unit else None
+    if verb and first not in _WORDS["speakers"]:
+        yield _PLAIN if words[verb] != "means" or _has_unit(words[verb:]) else None
+    # "plain paragraphs will do", "a few sentences are enough"
+    at = next((at for at in range(1, len(words) - 1) if words[at] in ("will", "'ll", "is", "are")), 0)
+    if at and words[at + 1] in _WORDS["suffices"] and words[at + 2 :] == [""]:
+        yield _PLAIN if _of_answers(words[:at]) else None
+    if first in _WORDS["traded"] and _WORDS["traded"] & set(words[2:4]) and len(words) <= _LONGEST_MANNER + 1:
+        yield _STOPS
+    # "my mails should never sound angry", "dinner ideas should never include mushrooms"
+    at = next((at for at in range(1, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
+    own = first in ("my", "our") or words[at - 1] in _WORDS["outputs"]
+    unit = words[at + 1] == "be" and is_plural(words[at - 1]) and _has_unit(words)
+    if at and ((own and words[at + 1] in ("never", "always", "only")) or unit):
+        yield _PLAIN
 
 
 _FOR_ME: Final = [["for", word] for word in ("me", "us", "my", "our")]
 _ASKS_FOR: Final = _WORDS["must"] | _WORDS["needs"]
 
 
-def _sufficing(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "plain paragraphs will do", "a few sentences are enough"."""
-    at = next((at for at in range(1, len(words) - 1) if words[at] in ("will", "'ll", "is", "are")), 0)
-    known = at and words[at + 1] in _WORDS["suffices"] and words[at + 2 :] == [""]
-    return bool(known), _PLAIN if known and _of_answers(words[:at]) else None
-
-
-def _traded(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "less chat, more facts"."""
-    known = (
-        words[0] in _WORDS["traded"] and bool(_WORDS["traded"] & set(words[2:4])) and len(words) <= _LONGEST_MANNER + 1
-    )
-    return known, _STOPS if known else None
-
-
-def _of_mine(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "my mails should never sound angry", "dinner ideas should never include mushrooms"."""
-    at = next((at for at in range(1, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
-    own = words[0] in ("my", "our") or words[at - 1] in _WORDS["outputs"]
-    unit = words[at + 1] == "be" and is_plural(words[at - 1]) and any(_MARKS.get(word) == "unit" for word in words)
-    known = bool(at) and ((own and words[at + 1] in ("never", "always", "only")) or unit)
-    return known, _PLAIN if known else None
+def _has_unit(words: Sequence[str]) -> bool:
+    return any(_MARKS.get(word) == "unit" for word in words)
 
 
 def _of_answers(words: Sequence[str]) -> bool:
@@ -330,7 +311,7 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     if len(words) > longest or stated or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
-    contrasted = "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words)  # "kilometres, not miles"
+    contrasted = "not" in words[1:-1] and _has_unit(words)  # "kilometres, not miles"
     if contrasted or (words[-1] == "always" and noun[:1] == ["the"] and _WORDS["answers"] & set(noun)):
         return _PLAIN  # "just the facts, always"
     pointed = bool(noun) and _MARKS.get(noun[0]) in ("the", "this", "nth", "more", "lasting")
@@ -414,9 +395,7 @@ def _marked(wish: _Wish, *, reasoned: float) -> float:
 def _counts(words: Sequence[str], at: int) -> bool:
     """Return whether "one", "that" points at nothing: "one question", "recipes that take long"."""
     if words[at] == "one":
-        return (
-            words[at + 1 : at + 2] != [] and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"] | _WORDS["manner"]
-        )
+        return bool(words[at + 1 :]) and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"] | _WORDS["manner"]
     return words[at] == "that" and at > 0 and is_plural(words[at - 1])
 
 

@@ -81,6 +81,10 @@ class Table:
         """Return the head and the text of each entry of a section, as it stands."""
         return [(head, " ".join(lines)) for head, lines in self._sections[section]]
 
+    def paragraphs(self, section: str) -> list[tuple[str, str]]:
+        """Return the head and the text of each entry of a section, with its lines."""
+        return [(head, "\n".join(lines)) for head, lines in self._sections[section]]
+
     def rows(self, section: str) -> Iterator[tuple[list[str], list[str]]]:
         """Yield each entry of a section as the words of its head, and its own words or phrases."""
         for head, lines in self._sections[section]:

@@ -383,7 +383,7 @@ class ConversationCalls(Opened):
         session.ending = False  # it may have started again meanwhile
 
     async def identify(self, facts: Facts) -> Speaker | Refused:
-        """Return who is speaking by the rules in `memorySync.identity`, or why nobody can be held for the sender.
+        """Return who is speaking by the rules in `memorySync.identity`, or why the sender cannot be identified.
 
         Raises:
             UsageError: a fact has another type, or a text that is no name.
@@ -402,7 +402,7 @@ class ConversationCalls(Opened):
         ephemeral: as in `start_session`.
 
         Raises:
-            RefusedError: nobody can be held for the sender.
+            RefusedError: the sender cannot be identified.
             UsageError: a fact has another type, or a text that is no name.
             StoreError: the session could not be opened.
         """

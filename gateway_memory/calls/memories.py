@@ -391,7 +391,7 @@ class ReplyingCalls(MemoryCalls):
     async def reply(self, facts: Facts, message: Content, model: Answering, *, turn_id: str = "") -> str:
         """Return the reply to a message: what a gateway does with the memory for each one, in one call.
 
-        The memory answers a command itself, without the model. If nobody can be held for the sender, the model answers
+        The memory answers a command itself, without the model. If the sender cannot be identified, the model answers
         without a memory, and nothing is kept.
 
         model: returns the reply, given the text for the system prompt and the message. It is called at most once.

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import pyjson5
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from gateway_memory.config.settings import MemorySync, ServeSettings
 
@@ -80,7 +80,7 @@ def scan(text: str) -> Scan:
         if token in "}]":
             nesting.pop()
         elif inner is not None and not inner.is_list and inner.key is None:
-            inner.key = _key(token)
+            (inner.key,) = pyjson5.decode(f"{{{token}:0}}")  # without its quotes and escapes
             path = (*inner.path, inner.key)
             if inner.key in inner.key_lines:
                 duplicates.append(Duplicate(path=path, line=line, first_line=inner.key_lines[inner.key]))
@@ -123,10 +123,9 @@ def _content(text: str) -> Iterator[tuple[str, int, str]]:
     last_line = 0  # where the last token other than space or comment ended
     for match in _TOKEN.finditer(text):
         line = bisect_right(line_starts, match.start())
-        if (
-            match.lastgroup == "comment" and line != last_line
-        ):  # a comment behind a value does not describe the next key
-            above.append(_comment_text(match[0]))
+        if match.lastgroup == "comment" and line != last_line:  # one behind a value does not describe the next key
+            body = match[0][2:-2] if match[0].startswith("/*") else match[0][2:]
+            above.append("\n".join(text_line.strip().removeprefix("* ") for text_line in body.strip().splitlines()))
         if match.lastgroup in ("bracket", "value"):
             yield match[0], line, "\n".join(above)
         if match.lastgroup in ("bracket", "value", "separator"):
@@ -145,19 +144,8 @@ def _path_of_value(inner: _Open | None) -> KeyPath:
     return (*inner.path, key)
 
 
-def _key(token: str) -> str:
-    """Decode the quotes and escapes of a key: the parser reads an object with this key only."""
-    (key,) = pyjson5.decode(f"{{{token}:0}}")
-    return str(key)
-
-
 def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _LINE_END.finditer(text))]
-
-
-def _comment_text(token: str) -> str:
-    body = token[2:-2] if token.startswith("/*") else token[2:]
-    return "\n".join(line.strip().removeprefix("* ") for line in body.strip().splitlines())
 
 
 def json_key(field_name: str) -> str:
@@ -203,31 +191,35 @@ class ConfigFile:
     serve: ServeSettings = field(default_factory=ServeSettings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Slot:
+class _Slot(NamedTuple):
     """The value at a path: its type, its constraints, and its description if the field has one."""
 
     type: Any
     constraints: tuple[object, ...] = ()
-    words: str = ""
+    description: str = ""
+
+
+_LIMITS: Final = {Ge: "of at least", Gt: "above", Le: "of at most"}
 
 
 def expected(path: KeyPath) -> str:
     """Say what the value at a known path must be, such as "a number from 0 to 1"."""
-    slot = _slot(path)
-    if slot.words:
-        return slot.words
-    origin = get_origin(slot.type)
-    if origin is Literal:
-        return _one_of([f'"{choice}"' for choice in get_args(slot.type)])
-    if origin is tuple:
-        return "a list"
-    if dataclasses.is_dataclass(slot.type):
-        return "an object"
-    if slot.type is str:
-        return "a string that is not empty" if MinLen(1) in slot.constraints else "a string"
-    names = {bool: "true or false", int: "a whole number", float: "a number"}
-    return names[slot.type] + _bounds(slot)
+    kind, constraints, description = _slot(path)
+    if description:
+        return description
+    if get_origin(kind) is Literal:
+        *first, last = (f'"{choice}"' for choice in get_args(kind))
+        return f"{', '.join(first)} or {last}" if first else last
+    if get_origin(kind) is tuple or dataclasses.is_dataclass(kind):
+        return "an object" if dataclasses.is_dataclass(kind) else "a list"
+    if kind is str:
+        return "a string that is not empty" if MinLen(1) in constraints else "a string"
+    name = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+    limits = {type(each): dataclasses.astuple(each)[0] for each in constraints if isinstance(each, Ge | Gt | Le)}
+    if {Ge, Le} <= limits.keys():
+        return f"{name} from {limits[Ge]} to {limits[Le]}"
+    bounds = " and ".join(f"{words} {limits[limit]}" for limit, words in _LIMITS.items() if limit in limits)
+    return f"{name} {bounds}".strip()
 
 
 def known_keys(path: KeyPath) -> tuple[str, ...]:
@@ -261,45 +253,22 @@ def suggestion(path: KeyPath) -> str:
 
 
 def _slot(path: KeyPath) -> _Slot:
-    slot = _Slot(type=ConfigFile)
+    slot = _Slot(ConfigFile)
     for step in path:
         if get_origin(slot.type) is Mapping:
-            slot = _Slot(type=get_args(slot.type)[1])
+            slot = _Slot(get_args(slot.type)[1])
         else:
-            slot = _Slot(type=get_args(slot.type)[0]) if isinstance(step, int) else _fields(slot.type)[step]
+            slot = _Slot(get_args(slot.type)[0]) if isinstance(step, int) else _fields(slot.type)[step]
     return slot
 
 
 @cache
 def _fields(settings_class: type) -> dict[str, _Slot]:
     hints = get_type_hints(settings_class, include_extras=True)
-    return {json_key(each.name): _field_slot(hints[each.name], each) for each in dataclasses.fields(settings_class)}
-
-
-def _field_slot(hint: Any, of: dataclasses.Field[Any]) -> _Slot:
-    constraints: tuple[object, ...] = ()
-    if get_origin(hint) is Annotated:
-        hint, *rest = get_args(hint)
-        constraints = tuple(rest)
-    return _Slot(type=hint, constraints=constraints, words=of.metadata.get("expected", ""))
-
-
-def _bounds(slot: _Slot) -> str:
-    low = next((each.ge for each in slot.constraints if isinstance(each, Ge)), None)
-    high = next((each.le for each in slot.constraints if isinstance(each, Le)), None)
-    above = next((each.gt for each in slot.constraints if isinstance(each, Gt)), None)
-    below = next((each.lt for each in slot.constraints if isinstance(each, Lt)), None)
-    if low is not None and high is not None:
-        return f" from {low} to {high}"
-    parts = [
-        "" if low is None else f"of at least {low}",
-        "" if above is None else f"above {above}",
-        "" if high is None else f"of at most {high}",
-        "" if below is None else f"below {below}",
-    ]
-    said = " and ".join(part for part in parts if part)
-    return f" {said}" if said else ""
-
-
-def _one_of(choices: list[str]) -> str:
-    return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+    slots = {}
+    for each in dataclasses.fields(settings_class):
+        kind, *constraints = (
+            get_args(hints[each.name]) if get_origin(hints[each.name]) is Annotated else [hints[each.name]]
+        )
+        slots[json_key(each.name)] = _Slot(kind, tuple(constraints), each.metadata.get("expected", ""))
+    return slots

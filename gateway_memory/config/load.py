@@ -50,17 +50,19 @@ class ConfigFileError(ConfigError):
     def __init__(self, source: str, problems: Sequence[ConfigProblem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(_line(source, problem) for problem in problems))
+        lines = (
+            (source if each.line is None else f"{source}:{each.line}", each.path, each.message) for each in problems
+        )
+        super().__init__("\n".join(": ".join(filter(None, parts)) for parts in lines))
 
 
-def _line(source: str, problem: ConfigProblem) -> str:
-    place = source if problem.line is None else f"{source}:{problem.line}"
-    return ": ".join(part for part in (place, problem.path, problem.message) if part)
+def _unreadable(source: str | Path, message: str, line: int | None = None) -> ConfigFileError:
+    return ConfigFileError(str(source), [ConfigProblem(path="", line=line, message=message)])
 
 
 # Check a config file: return its settings, or raise all of its mistakes at once.
 
-LONGEST_SHOWN = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is shown
+LONGEST_VALUE = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is shown
 UNKNOWN_KEY = "unexpected_keyword_argument"
 ACROSS_KEYS = "value_error"  # raised by a dataclass's own __post_init__; its message is used as it is
 
@@ -78,17 +80,19 @@ def check_config(text: str, source: str) -> Config:
     try:
         raw = pyjson5.decode(text)
     except (pyjson5.Json5Exception, ValueError) as error:
-        raise ConfigFileError(source, [_syntax_problem(text, error)]) from None
+        raise _syntax_mistake(source, text, str(error.args[0])) from None
     positions = scan(text)
-    merged = _with_defaults(raw)
-    file, errors = _validated(merged)
+    file, errors = _validated(_with_defaults(raw))
     problems = {
         ConfigProblem(path=dotted(path), line=line_of(positions, path), message=message)
-        for path, message in (*_duplicates(positions), *_repeated_agents(raw, positions), *_mistakes(errors, positions))
+        for path, message in (
+            *((each.path, f"the key is given twice, first on line {each.first_line}") for each in positions.duplicates),
+            *_repeated_agents(raw, positions),
+            *_mistakes(errors, positions),
+        )
     }
     if file is None or problems:
-        in_order = sorted(problems, key=lambda problem: (problem.line or 0, problem.path))
-        raise ConfigFileError(source, in_order)
+        raise ConfigFileError(source, sorted(problems, key=lambda problem: (problem.line or 0, problem.path)))
     return Config(
         defaults=file.agents.defaults.memory_sync,
         agents={entry.id.lower(): entry.memory_sync for entry in file.agents.list},
@@ -139,11 +143,6 @@ def _overlaid(below: Any, above: Any) -> Any:
     return below | {key: _overlaid(below[key], value) if key in below else value for key, value in above.items()}
 
 
-def _duplicates(positions: Scan) -> Iterator[tuple[KeyPath, str]]:
-    for duplicate in positions.duplicates:
-        yield duplicate.path, f"the key is given twice, first on line {duplicate.first_line}"
-
-
 def _repeated_agents(raw: Any, positions: Scan) -> Iterator[tuple[KeyPath, str]]:
     try:
         entries = [*raw["agents"]["list"]]
@@ -170,18 +169,14 @@ def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[K
         elif error["type"] == "missing":
             yield path, f"missing; expected {expected(path)}"
         elif error["type"] == ACROSS_KEYS:
-            yield _of_key(path, error["ctx"]["error"])
+            mistake = error["ctx"]["error"]
+            key, _, message = str(mistake).partition(": ")
+            if isinstance(mistake, MistakeAt):
+                yield (*path, *mistake.at), str(mistake)
+            else:  # "key: …" names the key itself
+                yield ((*path, key), message) if key in known_keys(path) else (path, str(mistake))
         else:
-            yield path, f"expected {expected(path)}, got {shown(path, error['input'])}"
-
-
-def _of_key(path: KeyPath, mistake: ValueError) -> tuple[KeyPath, str]:
-    """Return the place and the message of a dataclass's own check; "key: …" names the key itself."""
-    said = str(mistake)
-    if isinstance(mistake, MistakeAt):
-        return (*path, *mistake.at), said
-    key, _, message = said.partition(": ")
-    return ((*path, key), message) if key in known_keys(path) else (path, said)
+            yield path, f"expected {expected(path)}, got {value_in_message(path, error['input'])}"
 
 
 def line_of(positions: Scan, path: KeyPath) -> int | None:
@@ -191,7 +186,7 @@ def line_of(positions: Scan, path: KeyPath) -> int | None:
     return positions.lines.get(path)
 
 
-def shown(path: KeyPath, value: object) -> str:
+def value_in_message(path: KeyPath, value: object) -> str:
     """Describe a wrong value, without printing one that may be a secret: a long one, or one of a key for a variable."""
     if isinstance(value, dict):
         return "an object"
@@ -200,24 +195,21 @@ def shown(path: KeyPath, value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     key = str(path[-1]) if path else ""
     names_a_secret = key.endswith("Env") or (key.endswith("Url") and "@" in text)
-    if not names_a_secret and len(text) <= LONGEST_SHOWN:
+    if not names_a_secret and len(text) <= LONGEST_VALUE:
         return text
     return f"a string of {len(value)} characters" if isinstance(value, str) else f"a number of {len(text)} digits"
 
 
-def _syntax_problem(text: str, error: Exception) -> ConfigProblem:
+def _syntax_mistake(source: str, text: str, message: str) -> ConfigFileError:
     """Translate pyjson5's message, which counts characters from 1 and names them by code point."""
-    said = str(error.args[0])
-    found = re.search(r" (?:starting )?near (\d+)", said)
-    if found is None:
-        return ConfigProblem(path="", line=None, message=f"no valid JSON5: {said}")
-    line, column = position(text, max(int(found[1]) - 1, 0))
-    words = said.replace(found[0], "")
-    words = re.sub(r"U\+([0-9a-fA-F]{4,6})", lambda match: repr(chr(int(match[1], 16))), words)
-    words = re.sub(r"b'(\w+)'", lambda match: _TERMS.get(match[1], match[1]), words)
-    return ConfigProblem(
-        path="", line=line, message=f"no valid JSON5 at column {column}: {words[0].lower()}{words[1:]}"
-    )
+    near = re.search(r" (?:starting )?near (\d+)", message)
+    if near is None:
+        return _unreadable(source, f"no valid JSON5: {message}")
+    line, column = position(text, max(int(near[1]) - 1, 0))
+    message = message.replace(near[0], "")
+    message = re.sub(r"U\+([0-9a-fA-F]{4,6})", lambda match: repr(chr(int(match[1], 16))), message)
+    message = re.sub(r"b'(\w+)'", lambda match: _TERMS.get(match[1], match[1]), message)
+    return _unreadable(source, f"no valid JSON5 at column {column}: {message[0].lower()}{message[1:]}", line)
 
 
 _TERMS = {
@@ -239,17 +231,14 @@ def load_config(path: str | Path | Mapping[str, Any] | None = None) -> Config:
     """
     if path is None:
         return Config()
-    if isinstance(path, Mapping):
-        return check_config(_text_of(path), "the given settings")
-    return replace(check_config(read_text(path), str(path)), source=str(Path(path).absolute()))
-
-
-def _text_of(settings: Mapping[str, Any]) -> str:
+    if not isinstance(path, Mapping):
+        return replace(check_config(read_text(path), str(path)), source=str(Path(path).absolute()))
+    source = "the given settings"
     try:
-        return json.dumps(settings, indent=1, ensure_ascii=False)
+        text = json.dumps(path, indent=1, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        problem = ConfigProblem(path="", line=None, message=f"these are no settings as JSON has them: {error}")
-        raise ConfigFileError("the given settings", [problem]) from None
+        raise _unreadable(source, f"these are no settings as JSON has them: {error}") from None
+    return check_config(text, source)
 
 
 def read_text(path: str | Path) -> str:
@@ -257,14 +246,14 @@ def read_text(path: str | Path) -> str:
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
-        raise _unreadable(path, None, "there is no such file") from None
+        raise _unreadable(path, "there is no such file") from None
     except OSError as error:
-        raise _unreadable(path, None, f"the file can't be read: {error.strerror}") from None
+        raise _unreadable(path, f"the file can't be read: {error.strerror}") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _unreadable(path, line, f"expected UTF-8, found the byte 0x{content[error.start]:02x}") from None
+        raise _unreadable(path, f"expected UTF-8, found the byte 0x{content[error.start]:02x}", line) from None
 
 
 def render_config(config: Config) -> str:
@@ -324,7 +313,3 @@ def _describe(
             described["description"] = comment
         if "$ref" in described:
             _describe(definitions[described["$ref"].rpartition("/")[2]], definitions, (*path, key), comments)
-
-
-def _unreadable(path: str | Path, line: int | None, message: str) -> ConfigFileError:
-    return ConfigFileError(str(path), [ConfigProblem(path="", line=line, message=message)])

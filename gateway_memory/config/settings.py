@@ -68,10 +68,10 @@ def address_of(entry: str) -> Address | None:
     """Return whom an entry of the settings means, or None if it has none of the forms."""
     if entry != entry.strip() or not is_name(entry):
         return None
-    place, colon, sender = entry.partition(":")
+    where, colon, sender = entry.partition(":")
     if not colon:
         return Address(person=normalized(entry))
-    channel, slash, account = place.partition("/")
+    channel, slash, account = where.partition("/")
     if not (is_name(channel) and is_name(sender) and (is_name(account) or not slash)):
         return None
     return Address(
@@ -100,9 +100,8 @@ class IdentitySettings:
             declared[channel_name(name)] = what
         taken: list[tuple[Address, str | None]] = []
         for at, address, whose in self._addresses():
-            told = self._mistake(address, whose, declared, taken)
-            if told:
-                raise MistakeAt(at, told)
+            if mistake := self._mistake(address, whose, declared, taken):
+                raise MistakeAt(at, mistake)
             taken.append((address, whose))
 
     def _addresses(self) -> Iterator[tuple[tuple[str | int, ...], Address, str | None]]:
@@ -112,12 +111,12 @@ class IdentitySettings:
                 raise MistakeAt(("people", name), "expected a name")
             yield ("people", name), Address(person=normalized(name)), normalized(name)
         lists = [(("people", name), entries, normalized(name)) for name, entries in self.people.items()]
-        for place, entries, whose in [*lists, (("owner",), self.owner, None)]:
+        for path, entries, whose in [*lists, (("owner",), self.owner, None)]:
             for number, entry in enumerate(entries):
                 address = address_of(entry)
                 if address is None:
-                    raise MistakeAt((*place, number), f"expected {_LIST.removeprefix('a list of ')}")
-                yield (*place, number), address, whose
+                    raise MistakeAt((*path, number), f"expected {_LIST.removeprefix('a list of ')}")
+                yield (*path, number), address, whose
 
     def _mistake(
         self,
@@ -226,7 +225,7 @@ def is_schema(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalSyncSettings:
-    """Whether a running session is told of changes in the memory files."""
+    """Whether changes in the memory files are delivered to a running session."""
 
     enabled: bool = True
     check_on_message: bool = True
@@ -235,7 +234,7 @@ class IncrementalSyncSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningSettings:
-    """What a session is told when it starts: about the user, and where the last session ended, within a budget."""
+    """What is injected when a session starts: about the user, and where the last session ended, within a budget."""
 
     enabled: bool = True
     max_tokens: Annotated[int, Gt(0), Le(_MOST)] = 2000
@@ -368,8 +367,7 @@ class MemorySync:
             try:
                 check_model(self.sessions.summary_model, self.auto_extract.base_url)
             except ValueError as error:
-                said = str(error).removeprefix("model: ")
-                raise ValueError(f"sessions: summaryModel: {said}") from None
+                raise ValueError(f"sessions: summaryModel: {str(error).removeprefix('model: ')}") from None
 
     def zone(self) -> tzinfo | None:
         """Return the time zone as `datetime.astimezone` takes it: None is the host's own, daylight saving included.

@@ -75,8 +75,8 @@ class Metrics:
 
     def take_failures(self) -> list[Failure]:
         """Return the failures that were not taken yet, by kind."""
-        taken, self._failures = list(self._failures.values()), {}
-        return taken
+        failures, self._failures = list(self._failures.values()), {}
+        return failures
 
     def put_back(self, failures: Sequence[Failure]) -> None:
         """Keep failures until they are taken again."""

@@ -168,7 +168,7 @@ def test_a_model_is_asked_about_a_word_of_change_from_afar() -> None:
     ("message", "told_of"),
     [
         ("had it painted green", ["had it painted green"]),
-        ("Nice weather. Actually, scratch the blue logo!", ["weather", "scratch the blue logo"]),
+        ("Nice weather. Actually, scratch the blue logo!", ["Nice weather", "scratch the blue logo"]),
         ("吉他放弃了，改弹尤克里里", ["吉他放弃了，改弹尤克里里"]),
         ("Should I switch to the train?", []),
         ("Please change the title to something shorter", []),

@@ -24,7 +24,7 @@ from gateway_memory.config.load import (
     read_text,
     reference_text,
     render_config,
-    shown,
+    value_in_message,
 )
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError
@@ -252,7 +252,7 @@ def test_a_long_value_is_not_printed_since_it_may_be_a_secret() -> None:
 
 
 def test_a_secret_in_the_place_of_a_variable_name_is_not_printed() -> None:
-    assert shown(("notify", "passwordEnv"), "hunter2") == "a string of 7 characters"
+    assert value_in_message(("notify", "passwordEnv"), "hunter2") == "a string of 7 characters"
 
 
 def test_an_override_changes_only_the_keys_that_it_gives() -> None:

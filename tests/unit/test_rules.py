@@ -149,6 +149,76 @@ def test_what_only_looks_like_it_is_kept(message: str, content: str) -> None:
     assert [candidate.content for candidate in kept(message)] == [content]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Marta, my sister, moved to Lisbon with two dogs.",
+        "My sister Marta, a nurse, moved to Lisbon in May.",
+        "My sister, Marta, moved to Lisbon with two dogs.",
+        "Tom, our landlord, wants the rent on the 3rd of each month.",
+        "Carlos, my neighbour, has three cats.",
+        "Anna, my boss, is allergic to nuts.",
+        "Rex, our dog, is twelve years old.",
+        "Dr. Lee, my dentist, retired in March.",
+        "Yesterday Marta, my sister, moved to Lisbon.",
+        "Next week Priya, my wife, starts at Siemens.",
+        "The one with the beard, my uncle Pat, was a pilot.",
+        "Two of them, my cousins, live in Rome.",
+        "Marta, my older sister, and her husband moved to Lisbon.",
+        "Max - my brother - lives in Ghent.",
+        "I think that Sam, my brother, is vegan.",
+        "Otto, a friend from school, married my sister in 2020.",
+        "Otto, married to my sister since 2020, is a baker.",
+        "The house on the hill, moved there in May with my kids.",
+        "Jo, he's my cousin, works at Ikea.",
+        "I'm on sertraline 50mg, have been since January.",
+        "我妹妹小雨，去年搬到了成都。",
+        "小雨，我妹妹，去年搬到了成都。",
+        "老王，我们房东，每个月三号收房租。",
+        "李雷，我同事，对花生过敏。",
+        "豆豆，我闺女的猫，对鱼过敏。",
+        "那个戴眼镜的，我舅舅，以前是飞行员。",
+        "昨天小雨，我妹妹，搬去成都了。",
+        "听说小雨，我妹妹，搬到成都了。",
+        "那套房子，我2019年买的，在苏州。",
+    ],
+)
+def test_a_statement_is_kept_with_its_subject(message: str) -> None:
+    assert [candidate.content for candidate in kept(message)] == [message.rstrip(".。")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Ben, who is my brother, lives in Oslo.",
+        "Ada, whose mother is my aunt, lives in Rome.",
+        "Great aunt Ida was my teacher.",
+        "Right knee was replaced in March.",
+        "Leo, my son, and Mia, my daughter, go to the same school.",
+        "祝你顺利，我的朋友！",
+        "我哥哥，住在奥斯陆的那个，有两个孩子。",
+        "阿黄，我们家的猫，每天要打两次胰岛素。",
+    ],
+)
+def test_no_part_of_a_statement_is_kept_without_its_subject(message: str) -> None:
+    assert kept(message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        ("Hi, my name is Ana.", "my name is Ana"),
+        ("Ann, my sister lives in Oslo now.", "my sister lives in Oslo now"),
+        ("Unlike Tom, my brother Ben doesn't drink.", "my brother Ben doesn't drink"),
+        ("Great, my sister lives in Oslo.", "my sister lives in Oslo"),
+        ("I love spicy food, is that bad", "I love spicy food"),
+        ("谢谢，我妹妹，已经搬到成都了。", "我妹妹，已经搬到成都了"),
+    ],
+)
+def test_what_stands_before_a_whole_statement_is_left_out(message: str, content: str) -> None:
+    assert [candidate.content for candidate in kept(message)] == [content]
+
+
 def test_the_assistants_words_are_no_fact() -> None:
     assert kept("What do you think?", reply="You prefer Python and your name is Bob.") == []
 
