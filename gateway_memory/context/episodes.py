@@ -193,8 +193,8 @@ def _quotation(talk: Sequence[Exchange], query: str, zone: tzinfo | None, max_to
         parts: dict[int, str] = {}
         for side, source in sources:
             speaker = f"said_{SPEAKERS[side % len(SPEAKERS)]}"
-            room = share - count_tokens(say(language, speaker, text=" "))
-            text = excerpt_of(source, query, room) if source and room >= _LEAST_SIDE_TOKENS else ""
+            fitting = share - count_tokens(say(language, speaker, text=" "))
+            text = excerpt_of(source, query, fitting) if source and fitting >= _LEAST_SIDE_TOKENS else ""
             if text:
                 parts[side] = say(language, speaker, text=text)
                 share -= count_tokens(parts[side]) + 1

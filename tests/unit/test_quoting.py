@@ -1,0 +1,27 @@
+"""Exchanges are quoted within a budget, and a talk of several shares it."""
+
+from datetime import UTC
+
+from gateway_memory.config.settings import Config
+from gateway_memory.context.episodes import Exchange, quotations_block
+from gateway_memory.scope import OWNER_SCOPE
+from gateway_memory.session import SessionRegistry
+from recall import Hit
+
+WORDS = "the boat leaves from pier four when the bell in the harbour has rung twice and the gate is open"
+
+
+def exchange(turn: int) -> Exchange:
+    sides = f"Where and when in week {turn}: {WORDS}?", f"In week {turn} {WORDS}."
+    hit = Hit(
+        id=f"e{turn}u0", text=sides[0], score=0.9, at=1_760_000_000.0, scope="owner", file="", kind="episode", turn=turn
+    )
+    return Exchange(hit=hit, session_id="another", sides=sides, side=0)
+
+
+def test_each_exchange_of_a_talk_has_its_share_of_the_budget() -> None:
+    session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
+    block = quotations_block(session, [exchange(1), exchange(2), exchange(3)], "pier", UTC, 600)
+    for turn in (1, 2, 3):
+        assert f"Where and when in week {turn}" in block
+        assert f"In week {turn}" in block
