@@ -54,8 +54,8 @@ class Candidate:
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
     supersedes: ids of memories that it replaces, according to a host. expires: the last day on which it holds.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
-    doubt: what was found doubtful when it was read.
-    sentence: the one in which it was stated, which may tell of a change of which the content does not; "" if unknown.
+    doubt: why a person should review it, if that was seen when it was read.
+    sentence: the sentence it comes from, which may tell of a change that `content` leaves out; "" if unknown.
     only_as: no rule has read it, and it is kept only as one of these: a "statement" or a "wish", if `understood` finds
     one in it, or a "change" of a known memory, whose category it then has. Empty for what was read.
     telling: how much its vector tells of a change, None where it is unknown.

@@ -100,7 +100,10 @@ KINDS: Final = {
         ),
     )
 }
-"""All kinds of scopes, by name. Nothing else knows which there are."""
+"""All kinds of scopes, by name. Other code asks a kind for its traits, and never for its name.
+
+Only the owner is special.
+"""
 
 
 def forms() -> str:
@@ -121,7 +124,10 @@ def folders_in(workspace: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One owner, person or group: `key` ("owner", "user:zoe", "room:discord-5") and `folder` in the workspace."""
+    """Whose memory: the owner's, a person's, a group's or a project's. key: such as "user:zoe".
+
+    folder: in the workspace.
+    """
 
     key: str
     folder: str
@@ -169,7 +175,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """The name of the person or the group; "" for the owner."""
+        """The name of the person, the group or the project; "" for the owner."""
         return self.key.partition(":")[2]
 
     @property

@@ -55,11 +55,11 @@ class Who:
 
 
 class InContext:
-    """What the context of a session's model contains: its opening, memories, and its own turns.
+    """What the model of a session has before it: the opening, the injected memories, and the session's own turns.
 
-    ephemeral: the host drops what was injected after each reply. The session's own turns stay.
+    ephemeral: after each reply the host drops what was injected; it keeps the turns.
 
-    A memory with another text is another item, and is injected again.
+    Once the text of a memory has changed, it counts as not in context, and is injected again.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class InContext:
         return item in self._items or (self._opens_reply and item in self._in_opening)
 
     def has_outside_opening(self, identity: str, text: str) -> bool:
-        """Return whether a new opening, which replaces the present one, can omit a memory."""
+        """Return whether the context has a memory outside its opening, so that a new opening can leave it out."""
         item = _Item(identity, _digest(text))
         return not self.ephemeral and item in self._items and item not in self._in_opening
 
@@ -156,8 +156,8 @@ class InContext:
     def compact(self, last_turn: int) -> None:
         """Record that the host has compacted the context up to a turn. Its memories may be injected again.
 
-        They are no news, so that a compaction causes no `[Memory Changes]`. A forgotten memory stays removed, because
-        the host's summary may contain it.
+        They stay known (`had`), so that a compaction causes no `[Memory Changes]`. A memory that was removed stays so,
+        because the host's summary may contain it.
         """
         self._items.clear()
         self._compacted_upto = last_turn
@@ -180,7 +180,8 @@ class PendingUpdates:
     """What other sessions learnt, on its way to a session.
 
     restored: the highest numbers, by origin, of the events that a restart restored to the inbox.
-    delivered: up to which number, by origin, the session had received events before this process went on with it.
+    delivered: the number of the last event of each origin that was in a prompt of the session before this process
+    resumed it.
     """
 
     def __init__(self, settings: MemorySync) -> None:
@@ -196,9 +197,10 @@ class PendingUpdates:
 
 
 class Position(NamedTuple):
-    """Up to where a session knows the files of its scope.
+    """The state of its scope's files up to which a session was told of new lines.
 
-    generation: of the index. revision: of the scope's rows in that index; None before the first look.
+    generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
+    first look.
     change: the number of the last change of the files.
     """
 
@@ -209,7 +211,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningState:
-    """What an opening was made from: it is current while this stays equal.
+    """What an opening was made from. While this stays the same, the opening is current.
 
     changes: the number of the last change of each scope's files. day: YYYY-MM-DD. record: the last session's record.
     """
@@ -223,7 +225,7 @@ class OpeningState:
 class Switches:
     """The features that the user has switched in a session.
 
-    count: how often. stored: the count when they were last stored.
+    count: how many times the user has switched. stored: the count when they were last written to the journal.
     """
 
     features: Mapping[str, bool] = field(default_factory=dict)
@@ -241,7 +243,7 @@ class Session:
 
     def __init__(self, who: Who, settings: MemorySync, registry: "SessionRegistry") -> None:
         self.registry = registry
-        """All sessions of the memory that made this one. No other memory accepts it."""
+        """The sessions of the memory that made this one. Only that memory accepts this session in its calls."""
         self.who = who
         self.types = session_types(who.key, who.scope)
         """The types of the session, the most specific one first."""
@@ -255,7 +257,7 @@ class Session:
         self.ending = False
         """Whether the end has begun and is not yet known to be completed."""
         self.detached = False
-        """Whether another process may own the conversation. This session then serves the tools of its agent."""
+        """Whether this is a detached session: a handle for a shell, a page or an agent's tools."""
         self.starting = asyncio.Lock()
         self.writing = asyncio.Lock()
         """Serializes writes: messages are stored in order, and an end waits for writes in progress."""
@@ -294,13 +296,18 @@ class Session:
         return "" if self.incognito else self.context.opening
 
     @property
+    def opening_partial(self) -> bool:
+        """Whether a part of the opening was late or failed. The opening says so in its last line."""
+        return self.context.partial
+
+    @property
     def incognito(self) -> bool:
         """Whether this session stores nothing and recalls nothing."""
         return not any(self.on(feature) for feature in FEATURES)
 
     @property
     def keeps_episodes(self) -> bool:
-        """Whether what is said in the session is kept: unless the config or the user says otherwise."""
+        """Whether turns of the session are kept as episodes. The config or the user can switch it off."""
         return self.settings.episodes.enabled and self.may_save and not self.incognito
 
     @property
@@ -329,7 +336,7 @@ class Session:
         return self.switches.features.get(feature, configured[feature])
 
     def reset(self, session_id: str) -> None:
-        """Begin a new incarnation, with an empty context."""
+        """Begin a new session under the key (a new id), with an empty context."""
         self.session_id = session_id
         self.ending = False
         ephemeral, self.context = self.context.ephemeral, InContext()
@@ -416,7 +423,7 @@ class SessionRegistry:
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
     def move(self, session: Session, scope: Scope) -> None:
-        """Let a session that is not open belong to another scope from its next start on."""
+        """Move a session that is not open to another scope, for its next start."""
         if self._by_key.get((session.key, session.scope.key)) is session:
             del self._by_key[session.key, session.scope.key]
         session.who = replace(session.who, scope=scope)
@@ -433,7 +440,7 @@ class SessionRegistry:
             del self._by_key[session.key, session.scope.key]
 
     def is_resumed(self, session: Session) -> bool:
-        """Return whether another session continues one whose end was interrupted."""
+        """Return whether a newer session object has the id of this one, whose end was interrupted."""
         return self._open.get(session.session_id, session) is not session
 
     def forget(self, session: Session) -> None:
@@ -474,7 +481,7 @@ class SessionRegistry:
             session.context.add([(memory.id, memory.text)])
 
     def keep_opening(self, scope: str, memories: "Sequence[MemoryRecord]", before: int, after: int) -> None:
-        """Let a session's opening stay current over new memories of its own, which its context contains already.
+        """Keep an opening current although its scope has changed, if only the session's own new memories changed it.
 
         before, after: the numbers of the scope's changes, see `Follower.refresh`.
         """

@@ -64,7 +64,10 @@ State = Literal["connecting", "connected", "waiting"]
 
 
 class EventLog(Protocol):
-    """Events on disk, by origin and number. Only `ready` events are sent; one that is not ready holds up the next."""
+    """Events on disk, by origin and number. Only ready events are sent: those whose plan is completed.
+
+    One that is not ready holds up those behind it.
+    """
 
     async def sent(self) -> dict[str, int]:
         """Return the last number that was sent, by origin of this journal."""
@@ -169,8 +172,8 @@ def split(event: Event) -> Iterator[Event]:
 class Inbox:
     """Pending changes, oldest first, at most `limit`. One more drops the oldest, and `dropped` counts it.
 
-    Of several changes of one memory only the newest is kept, also where a newer memory has replaced it. Times are epoch
-    seconds of the announcement.
+    Of several changes of one memory only the newest is kept; a change also drops that of the memory it replaces. Times
+    are epoch seconds of the announcement.
     """
 
     def __init__(self, limit: int, *, max_age_seconds: float = float("inf")) -> None:
@@ -265,7 +268,7 @@ class Bus:
     ) -> None:
         """Deliver changes of the scopes that a session may read.
 
-        key: its key, which events name as source. after: up to which number of each origin it knows the events.
+        key: its key, which events name as source. after: the last number of each origin that it has heard already.
         """
         for scope in scopes:
             self._listeners[scope][session_id] = (key, inbox, after or {})
@@ -319,8 +322,8 @@ class Bus:
 class Channel(Protocol):
     """Something that hears of changes: the sessions of this process, MQTT, a webhook.
 
-    early: it hears of an event as soon as the Markdown is written, and once more if the process dies before the commit.
-    Other channels hear of an event after its commit.
+    early: it hears of an event once the Markdown is written, before the commit. After a crash in between it hears of it
+    again. Other channels hear of an event after its commit.
     """
 
     @property
@@ -337,7 +340,7 @@ class Channel(Protocol):
 class BusChannel:
     """The sessions of this process.
 
-    origin: the only origin whose events it takes, because those of other origins arrive over MQTT; None for all.
+    origin: if MQTT is on, this process's own origin: events of others arrive over MQTT. None takes all.
     """
 
     name = "bus"
@@ -369,7 +372,7 @@ class Announcer:
         self.committed(event)
 
     def written(self, event: Event) -> None:
-        """Announce an event to the early channels: its changes are in the Markdown."""
+        """Announce an event to the early channels, once its changes are in the Markdown."""
         self._tell(event, early=True)
 
     def committed(self, event: Event) -> None:

@@ -155,7 +155,7 @@ class Recaller:
         return await self.replace_files(scope, [FileEntries(name=file, stamp=stamp, entries=entries)])
 
     async def replace_files(self, scope: str, files: Sequence[FileEntries]) -> FileChange:
-        """Replace the rows of files by their entries, in one transaction. No id is new in two of the files.
+        """Replace the rows of files by their entries, in one transaction. An id may be new in only one of the files.
 
         Unchanged entries keep their rows and vectors. Ids are unique in a scope: a row of another file with one of
         these ids moves here. Raises RecallError: the index cannot be written.
@@ -189,7 +189,7 @@ class Recaller:
 
     @property
     def generation(self) -> int:
-        """A number that rises when the index was replaced: it needs every file again, and revisions begin anew."""
+        """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""
         return self._thread.generation
 
     @property
@@ -206,7 +206,7 @@ class Recaller:
         return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
     async def telling(self, scope: str, least: float, limit: int) -> tuple[Stored, ...]:
-        """Return the passages of the user from an importance above .5 on, the most important first."""
+        """Return the user's passages of at least this importance, the most important first."""
         return tuple(await self._read(lambda index: index.rows.telling(scope, least, limit)))
 
     async def count(self, scope: str) -> int:
@@ -241,9 +241,10 @@ class Recaller:
 
         It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
 
-        limit: at most so many memories. episodes: and so many episodes; one of a turn that a memory is from is left
-        out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
-        explain: the hits' `parts` hold the terms of their ranks. asked: the query was asked for as
+        limit: the most memories. episodes: the most passages; a passage of a turn from which a found memory comes is
+        left out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be
+        found.
+        explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search on request,
         such and is no message: it waits for an encoder that is being loaded, and for the vectors of what was just
         saved, and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
         """
@@ -328,7 +329,8 @@ class Recaller:
     ) -> tuple[Near, ...]:
         """Return the items nearest to a text: the best by cosine and the best by words, without stage summaries.
 
-        Where its vector is not there after `timeout_seconds` (by default the settings' timeout), by words alone.
+        If its vector is not there within `timeout_seconds` (default: the settings' timeout), it compares by words
+        alone.
         """
         return (await self.nearest_each(scope, [text], limit, timeout_seconds=timeout_seconds))[0]
 
@@ -365,7 +367,7 @@ class Recaller:
         return remaining - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), remaining / 2)
 
     def _answer_before(self, request: SearchRequest) -> Recall:
-        """Return what the same search found lately, where nothing newer was ready in time."""
+        """Return what the same search found in the last ten minutes, as "partial"; "timeout" if there is none."""
         earlier = self._answers.get(_key(request))
         return Recall(outcome="timeout") if earlier is None else replace(earlier, weak=(), outcome="partial", stages={})
 

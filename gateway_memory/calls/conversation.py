@@ -36,7 +36,7 @@ _ENTERED: Final = ("__aenter__", "__aexit__")
 
 
 def only_our_errors(owner: type[T]) -> type[T]:
-    """Make each public coroutine method of a class raise StoreError instead of errors of disks and databases.
+    """Let each public async method of a class raise StoreError where a disk or a database fails.
 
     Instances must have a `_folder`, which the message names.
     """
@@ -215,7 +215,7 @@ class ConversationCalls(Opened):
 
         A part that fails is left out and logged.
 
-        message: a string, or content parts in the format of the OpenAI and Anthropic APIs, of which only the text is
+        message: a string, or content parts as in the OpenAI and Anthropic APIs; only their text is
         used. None is the empty message. Other calls accept text in the same forms.
         at: the time of the message (aware); by default, now.
 
@@ -352,7 +352,7 @@ class ConversationCalls(Opened):
     ) -> None:
         """End a session and save its summary if it has none. The next message under its key opens a new session.
 
-        The call takes a second at most, and never raises because a summary could not be made. With a model, the record
+        The call takes a second at most. A summary that cannot be made raises nothing. With a model, the record
         is by rules at first; `flush` waits for the model's. Ending a session twice has no effect. An end that was
         cancelled or that raised can be repeated.
 
@@ -436,10 +436,10 @@ class ConversationCalls(Opened):
         return sessions
 
     async def opening(self, session: Session) -> str:
-        """Return the opening of a session, current: made anew if its scope has changed since it was made.
+        """Return the opening of a session, made anew if its scope has changed.
 
-        An ephemeral session's next `before_reply` leaves out what this text holds. For another session the text takes
-        the place of the earlier opening, and leaves out what was injected since.
+        In an ephemeral session, the next `before_reply` leaves out what is in this text. In any other session, the text
+        takes the place of the earlier opening, and leaves out what was injected since.
 
         Raises:
             StoreError: the session could not be started.

@@ -58,7 +58,7 @@ class MemoryCalls(ConversationCalls):
 
         A hit has `kind` ("memory", "note" for prose of a file, "episode" for a turn), `id` and `text`. With a score
         below `minScore` it is weak; `related` tells whether it shares anything with the query. Without a query,
-        return the newest memories that pass the filters, each with a score of 1.
+        it returns the newest memories that pass the filters, each with a score of 1.
 
         limit: the maximum number of hits, at least 1.
         type: W, B or O. category: preference, decision, fact or instruction. Turns have neither.
@@ -375,9 +375,9 @@ class MemoryCalls(ConversationCalls):
         A repeat that comes while the first one runs waits for it.
 
         work: does what the request asks for; returns a JSON object.
-        unknown: runs instead if the request began before and was not answered, because the process was killed or its
-        store failed in between. By default, the work runs again.
-        sure: whether work that raises StoreError has done nothing, so that a repeat is as good as new.
+        unknown: runs in the place of `work` if the request began before and was not answered, because the process was
+        killed or its store failed in between. By default, the work runs again.
+        sure: whether work that raises StoreError has changed nothing, so that a repeat may run it again.
 
         Raises:
             StoreError: the request could not be recorded, or its work could not be done.

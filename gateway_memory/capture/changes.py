@@ -61,7 +61,7 @@ def inverse(
 
     Later edits by hand are kept.
 
-    standing: the current states of the change's memories.
+    states: the current states of the change's memories.
     placed: the moved memories, as the files have them.
     again: the candidates that the change settled, and that wait again.
     at: epoch seconds.

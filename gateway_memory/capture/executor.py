@@ -167,7 +167,7 @@ class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
     interrupted: set when a plan was not completed. It must then be recovered.
-    busy: the scopes, by key, whose plans could not be completed at the last recovery, since somebody else holds them.
+    busy: the keys of the scopes that others held at the last recovery, so that their plans wait.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: SessionRegistry) -> None:
@@ -204,7 +204,7 @@ class PlanExecutor:
             yield
 
     async def complete(self, draft: Draft) -> None:
-        """Execute what a draft has gathered, as of now. Call it only within `writing`."""
+        """Make a plan of a draft, and execute it. Call it only within `writing`."""
         await self.execute(draft.plan(self._runtime.timestamp()))
 
     async def execute(self, plan: Plan, number: int | None = None) -> None:
@@ -214,7 +214,7 @@ class PlanExecutor:
     async def complete_all(self, drafts: Sequence[Draft]) -> None:
         """Execute drafts of one scope, with one write of each file. Call it only within `writing`.
 
-        Of several drafts, each only adds memories.
+        If there are several, each may only add memories.
         """
         at = self._runtime.timestamp()
         await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
@@ -251,11 +251,12 @@ class PlanExecutor:
         with self._runtime.metrics.timed("ingest.files"):
             own = plan.edits()
             added = tuple(memory for each in others for memory in each.plan.added)
-            # An undo of the others removes their lines. Only the first one can have made a file or a heading.
+            # Only the first draft gets patches: the others only added lines, and undo removes those.
             rest = Plan(scope=plan.scope, folder=plan.folder, stage=plan.stage, at=plan.at, added=added).edits()
             first.patches = (await self._storage.documents.edit(plan.target, [*own, *rest]))[: len(own)]
         for each in executions:
-            for event in each.events:  # before indexing: sessions must receive the update, not an edit of the file
+            # Announced before indexing, so that sessions get it as an update, and not as a new line of the file.
+            for event in each.events:
                 self._announcer.written(event)
         with self._runtime.metrics.timed("ingest.index"):
             before = self._storage.follower.change(plan.target)

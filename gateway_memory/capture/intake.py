@@ -80,7 +80,10 @@ class TurnIntake:
         return number
 
     async def keep_untrusted(self, session: Session, text: str, provenance: str, *, identity: str) -> int:
-        """Store words that are not the user's as the output of a tool, without the orders in them. Return 0."""
+        """Store words that are not the user's as an observation of a tool, without the orders in them.
+
+        Return 0: it is no turn.
+        """
         self._runtime.metrics.count("turns.untrusted")
         self._runtime.metrics.reply_seen(self._runtime.clock(), 0)
         if session.on("observations") and (data := await compute(without_orders, (await _cleaned(text)).text)):

@@ -1,4 +1,4 @@
-"""End sessions, and save each once, by the first layer that can: its record, facts that its agent states, summaries."""
+"""End sessions. Each gets one record, from the first of four layers that can write it (docs/sessions.md)."""
 
 import asyncio
 from contextlib import suppress
@@ -66,7 +66,7 @@ class Saver:
 
     @property
     def by_model(self) -> bool:
-        """Whether a model has a part in an end, which is completed behind its caller."""
+        """Whether a model takes part when a session ends. The end is then completed after the call has returned."""
         return self._reader.has_model
 
     async def save_summary(
@@ -286,7 +286,10 @@ class Lifecycle:
         return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=is_chinese(observations))
 
     async def text_for_compaction(self, session: Session) -> str:
-        """Save a stage summary likewise; return the session's stage summaries and facts, for the host's own summary."""
+        """Save a stage summary as `before_compaction` does.
+
+        Return the session's stage summaries and facts for the host's own summary.
+        """
         if await self._keep_stage(session) is None:
             return ""
         _, results = await self._store.sessions.read(session.scope.key, session.session_id)

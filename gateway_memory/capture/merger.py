@@ -55,7 +55,7 @@ class Merger:
         self._storage.recaller.expect(one_line(candidate.content))
 
     async def understood(self, candidates: Sequence[Candidate]) -> list[Candidate | None]:
-        """Return candidates of the rules as what their vectors tell; None for those that say nothing lasting.
+        """Return candidates with what their vectors tell of them; None for one that says nothing lasting.
 
         Without a vector, what the rules have read stands alone.
         """
@@ -176,7 +176,7 @@ class Merger:
     async def _rewords(
         self, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord, near: Mapping[str, Near], draft: Draft
     ) -> bool:
-        """Return whether a candidate of a model rewords an unedited memory that the rules read from the same turn.
+        """Return whether a model's candidate rewords what the rules kept from the same turn, and nobody has edited it.
 
         Its content tells, and never its quotation: a model may quote a whole message for one fact of it.
         """
@@ -244,7 +244,7 @@ class Doubts:
     async def hold(self, turn: PendingTurn, candidate: Candidate, decision: Decision, draft: Draft) -> bool:
         """Let a candidate wait if it is doubtful, and return whether it is, so that it must not be kept.
 
-        One that repeats what waits already, or what was refused for good, is only recorded in the receipt.
+        If it repeats what waits already or was rejected for good, only the receipt names it.
         """
         if draft.reviewed or decision.action == "skip":
             return False

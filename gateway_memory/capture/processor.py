@@ -43,7 +43,7 @@ class Stage(Protocol):
 class TurnProcessor:
     """A background worker, which runs until it is cancelled. A turn on which a stage fails stays in the store.
 
-    The rules and the recovery of plans hold one lock, batches another: nothing waits for a model but the next batch.
+    Rules and recovery share one lock, batches have another. So only the next batch waits for a model.
 
     rules: processes accepted turns at once.
     batch: processes the turns of one session after the debounce.
@@ -142,7 +142,7 @@ class TurnProcessor:
             await self._until_it_works("rules", self._rule, sleep=self._pause)
 
     async def _burst(self) -> None:
-        """Wait for turns, and briefly for more: filing a few at a time would slow down the rest."""
+        """Wait for a turn, and then up to 0.3 s for more, since one run of many is faster than many runs."""
         await self._wake.wait()
         for _ in range(_GATHERINGS):
             self._wake.clear()
@@ -166,7 +166,10 @@ class TurnProcessor:
         self._wake_batch.set()
 
     async def _rule(self) -> None:
-        """Run the rules over all accepted turns. Raises StoreBusyError: those of scopes that others hold are left."""
+        """Run the rules over all accepted turns.
+
+        Raises StoreBusyError at the end if the turns of some scopes had to be left.
+        """
         busy: set[str] = set()
         while True:
             async with self._work():
@@ -269,7 +272,7 @@ class TurnProcessor:
         await AsyncRetrying(retry=retrying, wait=waits, before_sleep=note, sleep=sleep)(work)
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but not on when turns have come: a store that was away may be back."""
+        """Sleep, but wake when a turn comes: the store may be back."""
         self._wake.clear()  # what it stands for is claimed by the next try
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

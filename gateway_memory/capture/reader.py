@@ -53,7 +53,7 @@ _SUMMARY_TOKENS: Final = 50_000
 class Reading:
     """The result of reading a batch. answered: the model gave an answer.
 
-    failed: it was asked and gave none, so that the turns wait until it answers again.
+    failed: the model was asked and gave no answer; the turns wait until it does.
     settled: the model's decisions about candidates of which the rules were unsure.
     retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
@@ -97,7 +97,7 @@ class Reader:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model reads batches or makes summaries, for which nothing else waits."""
+        """Whether a model reads batches or makes summaries. Callers do not wait for it."""
         return any((self._extract, self._model, self._summaries))
 
     async def read(
@@ -111,8 +111,8 @@ class Reader:
     ) -> Reading:
         """Read a batch, and return its candidates.
 
-        by_rules: the memories that the rules have just made from the batch. To the model they are no known memories,
-        but lines that it may take back.
+        by_rules: the memories that the rules have just made from the batch. The model does not get them as known
+        memories, but lines that it may take back.
         earlier: turns of the conversation before the batch. They are evidence for names and facts in it.
 
         Raises whatever a host's own model raises.

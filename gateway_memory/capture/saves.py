@@ -1,4 +1,4 @@
-"""Facts that agents save: the calls that wait for one scope at the same time share one write of its files."""
+"""Facts that agents save: calls for one scope that come together share one write of its files."""
 
 import asyncio
 from collections import deque

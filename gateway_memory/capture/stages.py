@@ -54,11 +54,14 @@ class Filing:
         retracted: Collection[str] = (),
         holds: Callable[[], Awaitable[bool]] | None = None,
     ) -> bool:
-        """Complete the turns of a draft with what was extracted from each. Return False if it no longer holds.
+        """Merge what was extracted from a draft's turns, and execute the draft.
+
+        Return False if `holds` says no: nothing is written then.
 
         empty: the reason to record for a turn without candidates.
         retracted: the ids of those memories of the rules that the model found to be wrong.
-        holds: returns whether the result still holds; asked when nothing else can write any more.
+        holds: returns whether the turns still read as the model read them (nothing was forgotten since); asked under
+        the lock.
         """
         scope = draft.scope
         kept = await self._permitted(draft, extracted, empty)
@@ -90,7 +93,7 @@ class Filing:
     async def _share(self, turn: PendingTurn, candidate: Candidate) -> str:
         """Keep a candidate in the shared scope that its session has joined, where nobody reads the turn itself.
 
-        A crash before the turn is completed shares it once more, which merging then finds to be known. Returns what
+        After a crash before the turn is completed, it is shared again, and merging skips it as known. Returns what
         became of it.
         """
         source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
@@ -248,7 +251,7 @@ class BatchStage:
         return filed
 
     async def _note(self, reading: Reading, turns: Sequence[int]) -> None:
-        """Let the turns on which the model failed be read again once it answers, each once."""
+        """When the model answers again, put the turns on which it had failed back to the batch stage, each once."""
         if reading.failed:
             self._failed = self._failed or not self._again.issuperset(turns)
         elif reading.answered and self._failed:
@@ -267,7 +270,10 @@ class BatchStage:
 
 
 def _candidates(turn: Turn, *, imported: bool) -> list[Candidate]:
-    """Return what the rules keep of a turn, and what else may say something; an imported past changes nothing."""
+    """Return the rules' candidates, and sentences that only their vectors can judge.
+
+    Of an imported turn, none may change a memory.
+    """
     kept = extract_rules(turn)
     candidates = with_unread(turn, kept)
     if not imported:

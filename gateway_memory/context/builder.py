@@ -47,7 +47,7 @@ _TALKED_SESSIONS: Final = 6
 _WEAK: Final = 3
 """How many hits below the least score are reported."""
 _CANDIDATES_FACTOR: Final = 2
-"""Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
+"""How many times as many exchanges are searched for as are quoted, since some are in context already."""
 _TERMS: Final = frozenset(
     "words meaning recency importance form speaker date turn task version".split()
 )  # the summands of a rank; the rest is left out
@@ -80,7 +80,8 @@ class _Reply:
     """A reply whose context is built, stage by stage.
 
     at: the time of the message. talk: the past time whose talk the message asks for, or None.
-    began, deadline: by the loop's clock. deliver_pending: inject pending updates; otherwise keep them queued.
+    began, deadline: by the loop's clock.
+    deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
     """
 
     session: Session
@@ -100,6 +101,7 @@ class _Reply:
     injected: list[Hit] = field(default_factory=list)
     in_context: list[Hit] = field(default_factory=list)
     over_budget: list[Hit] = field(default_factory=list)
+    withheld: frozenset[str] = frozenset()
     milliseconds: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
@@ -146,6 +148,8 @@ class _Reply:
         def fate(hit: Hit) -> Fate:
             if hit.id in known:
                 return known[hit.id]
+            if hit.id in self.withheld:
+                return "withheld"
             if hit.id not in holding:
                 return "over"
             return "weak" if hit.score < least.get(hit.kind, settings.min_score) else "over_limit"
@@ -168,7 +172,7 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    delivered: up to which number this process's sessions have received each origin's events.
+    delivered: the number of each origin's last event that the bus has put into inboxes.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int]) -> None:
@@ -184,7 +188,8 @@ class ContextBuilder:
     ) -> Context:
         """Return the context of the reply to a message.
 
-        deadline: by the loop's clock. deliver_pending: inject pending updates; otherwise keep them queued.
+        deadline: by the loop's clock.
+        deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
         """
         reply = _Reply(
             session=session,
@@ -220,7 +225,7 @@ class ContextBuilder:
     # The stages, in their order
 
     def _take_pending(self, reply: _Reply) -> None:
-        """Take what is pending for the session; what it knows already is no news."""
+        """Empty the session's inbox into the reply's updates, without what its context has had."""
         session, context = reply.session, reply.session.context
         if not (reply.deliver_pending and len(session.pending.inbox)):
             return
@@ -237,7 +242,7 @@ class ContextBuilder:
                 reply.updates += (change,)
 
     async def _search(self, reply: _Reply) -> None:
-        """Search for what the message needs, and compare the files meanwhile. A line that is new may be the answer."""
+        """Search, and compare the files meanwhile. If they have new lines, search again: one may be the answer."""
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
@@ -249,7 +254,7 @@ class ContextBuilder:
             reply.recall = again if again and again.outcome != "timeout" else reply.recall
 
     def _inject_changes(self, reply: _Reply) -> None:
-        """Inject the new lines of the files. An update that such a line contradicts is outdated."""
+        """Inject the new lines of the files, and drop updates whose memory has another text there."""
         session, budget = reply.session, reply.session.settings.auto_recall.max_injected_tokens
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return
@@ -316,7 +321,7 @@ class ContextBuilder:
     # What the stages need
 
     async def _of_talk(self, reply: _Reply) -> list[str]:
-        """Return what the records say of the time whose talk is asked for, or that nothing is remembered from it."""
+        """Return the session records of the days that the message asks about, or a line that there is nothing."""
         if reply.talk is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
         only = Filter(since=reply.talk.start, until=reply.talk.end)
@@ -336,7 +341,7 @@ class ContextBuilder:
         if session.who.joined:
             await self.runner.completes("sync", seconds * _FILES_WITHIN, self._follow_joined(session))
         recall, outdated = await asyncio.gather(
-            self._hits(reply, seconds),
+            self._hits(reply, reply.left(_SEARCH_UNTIL)),  # following the joined scopes has taken its time
             self.runner.run("outdated", seconds * _FILES_WITHIN, self._outdated(session)),
         )
         return replace(recall, hits=tuple(with_marks(recall.hits, outdated))) if recall and outdated else recall
@@ -383,7 +388,11 @@ class ContextBuilder:
     async def _exchanges(self, reply: _Reply, hits: Sequence[Hit]) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain."""
         read = exchanges_of(self._storage.episodes, reply.session.scope.key, hits, reply.message)
-        exchanges = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), read) or []
+        exchanges = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), read)
+        if exchanges is None:
+            return []
+        quotable = {each.hit.id for each in exchanges}
+        reply.withheld = frozenset(hit.id for hit in hits if hit.kind == "episode" and hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
         likely = [each for each in exchanges if reply.talk or each.hit.score >= settings.min_score]
         fresh = not_in_context(reply.session, likely, again=reply.talk is not None)
@@ -392,7 +401,7 @@ class ContextBuilder:
         return sorted(quoted, key=lambda exchange: exchange.hit.turn) if reply.talk else quoted
 
     async def _file_changes(self, reply: _Reply) -> FileChanges | None:
-        """Return what is new in the session's files. One that is late leaves the session as it is."""
+        """Return what is new in the session's files; None where nothing is, or it is late: the position then stays."""
         session = reply.session
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None

@@ -1,4 +1,4 @@
-"""Awaits the parts of a reply's context, each until its timeout; files on a disk that hangs are such a part."""
+"""Runs each part of a reply's context with a timeout. Comparing the files is such a part, as a disk may hang."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -65,11 +65,11 @@ async def _true(work: Awaitable[object]) -> bool:
 # What has changed in a session's files since it was last told; a disk that hangs delays no reply for long.
 
 _HANGING_SECONDS: Final = 0.02
-"""What further messages wait for a refresh that an earlier one waits for already."""
+"""How long a message waits for a refresh that an earlier message has begun."""
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: the rows that are new, and the position up to which they are all there is."""
+    """What a refresh found: the new rows, and the position that the session has once it was told of them."""
 
     position: Position
     rows: tuple[Stored, ...]

@@ -51,7 +51,7 @@ class Exchange:
 
 
 async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], query: str) -> list[Exchange]:
-    """Return the exchanges of the hits that are episodes, in their order.
+    """Return the exchange of each hit that is a passage, in the order of the hits.
 
     Left out is what was forgotten since, and what was replaced since unless the query asks about the past.
     """
@@ -160,7 +160,7 @@ def quotations_block(
 
 
 def _talks(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
-    """Return the exchanges, those that follow each other in one session together, each talk by its best exchange."""
+    """Return exchanges in groups of neighbours in one session, in the order of each group's best exchange."""
     talks: list[list[Exchange]] = []
     for exchange in exchanges:
         beside = (
@@ -204,7 +204,7 @@ def _quotation(talk: Sequence[Exchange], query: str, zone: tzinfo | None, max_to
 
 
 def _completes(side: int, user: str, reply: str) -> bool:
-    """Return whether the other side adds to the one that has the passage: no thanks, and no lecture.
+    """Return whether the other side is worth quoting too: it is neither a thanks nor a lecture.
 
     A question is completed by its answer, and an answer by its question.
     """

@@ -162,7 +162,7 @@ class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with v
 
     outcome: "full", "empty" (all was searched, and nothing matches), "partial" (a part was late or failed; these are
     the rest) or "timeout" (the same, and there is nothing yet). semantic: False where words alone were searched. late:
-    whether a part was late or failed; without it, a search is "partial" where only the query's vector is missing.
+    whether a part was late or failed. It is False if only the query's vector was missing; the search is then "partial".
     """
 
     outcome: RecallOutcome
@@ -196,7 +196,7 @@ class Finder:
     ) -> Found:
         """Return the best hits of some kinds, weak ones too.
 
-        A query for the talk of a time finds what is of that time alone, and the records of its sessions.
+        A query about what was said at some time finds only what is of that time, and its session records.
         """
         now = self._runtime.clock()
         talk = talk_of(query, now.timestamp(), self._runtime.zone)
@@ -321,7 +321,7 @@ class Finder:
 async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
     """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
 
-    What an earlier scope says is omitted from a later one's. A part that was late makes the whole partial.
+    A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
     """
     answers = await asyncio.gather(*searches)
     if len(answers) == 1:
@@ -350,7 +350,7 @@ def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
 
 
 def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
-    """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
+    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
     today = day_of(now.timestamp(), zone)
     return tuple(hit for hit in hits if hit.holds_on(today))
 

@@ -118,7 +118,7 @@ class SessionStarter:
             )
             session.reset(session_id)
             await self._switched_before(session, opened=opened)
-            if not opened:  # this process may be behind the one that has told it
+            if not opened:  # another process may have shown this session events that this one has not seen yet
                 session.pending.delivered = await self._storage.event_log.delivered(session_id)
             self._sessions.opened(session)
             self._subscriptions.subscribe(session)
@@ -143,7 +143,10 @@ class SessionStarter:
         return session.opening
 
     async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
-        """Wait for an opening; where it is late or fails and there is none yet, the session's opening says so."""
+        """Wait for an opening.
+
+        If it is late or fails and there is no earlier one, a line that says so is the opening.
+        """
         done = await self._context.runner.completes("opening", _OPENING_SECONDS, work)
         if not done and not session.opening:
             session.open_with("", [], partial=True)
@@ -176,7 +179,7 @@ class SessionStarter:
             session.switches.features = known.switches
 
     async def start_if_deleted(self, session: Session) -> None:
-        """Start a session anew if another process has deleted its person. What waited for it is not told then."""
+        """Start the session anew if another process has deleted its person. Its pending updates are dropped."""
         session_id = session.session_id
         if await self._storage.sessions.find(session_id) is None and session.session_id == session_id:
             await self._start_anew(session)
@@ -191,7 +194,7 @@ class SessionStarter:
     async def _known(self, session_id: str) -> KnownSession | None:
         """Return what the store knows of a session; None where a shared store does not answer in time.
 
-        The write itself is then durable on this host, and what is known here must do.
+        The write is then durable on this host alone, and goes by what this process knows.
         """
         if self._storage.wait_notified is None:
             return await self._storage.sessions.find(session_id)
@@ -222,7 +225,7 @@ class SessionStarter:
             session.open_with(text, [item for item in held if item[0] not in waiting], partial=late)
 
     async def _digest(self, session: Session, now: datetime) -> str:
-        """Return the week's digest if the owner's session is the first to be told."""
+        """Return the week's digest for the first session of the owner in a week, else ""."""
         if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.detached:
             return ""
         return await weekly_digest(self._runtime, self._storage, session.scope, now)

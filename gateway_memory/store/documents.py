@@ -1,4 +1,4 @@
-"""The documents of scopes: their names, what an edit makes of one, its patch, how two edits merge, and their store."""
+"""Memory files: their names, edits and the patches that revert them, merging two edits, and where they are kept."""
 
 import hashlib
 import re
@@ -79,7 +79,10 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The text with both edits; "" if they conflict. conflicts: where, as the first lines in one's own text, from 1."""
+    """The text with both edits; "" if they conflict.
+
+    conflicts: the first line of each conflict in one's own text, counted from 1.
+    """
 
     text: str
     conflicts: tuple[int, ...] = ()
@@ -148,7 +151,7 @@ def _collide(one: _Edit, other: _Edit) -> bool:
 
 
 def _ended(lines: Sequence[str]) -> Iterator[str]:
-    """Yield lines; what was the last line of one side, and is none any more, gets its end."""
+    """Yield lines. A line that was the last of one side and now stands inside gets a line end."""
     last = len(lines) - 1
     for number, line in enumerate(lines):
         yield line if number == last or line.endswith("\n") else f"{line}\n"
@@ -248,7 +251,7 @@ def text_of(content: bytes, saved: int) -> "tuple[str, Stamp]":
 class Documents(ABC):
     """The Markdown documents of all scopes: "MEMORY.md", "memory/2026-11-21.md", and other notes below "memory/".
 
-    They are in files (`store.disk`), in memory or in PostgreSQL. Every call may raise StoreError. It has then changed
+    They are files (`store.disk`), in memory, or in PostgreSQL. A call that raises StoreError has changed
     nothing.
 
     folder: in which people and tools edit the documents as files, or None if there is no such folder.
@@ -311,7 +314,7 @@ class Documents(ABC):
 
     @abstractmethod
     async def folders(self) -> list[str]:
-        """Return the existing folders of people and rooms: "people/…" and "rooms/…", sorted."""
+        """Return the folders of all scopes but the owner's (`people/…`, `rooms/…`, `projects/…`), sorted."""
 
     async def sweep(self) -> None:  # noqa: B027 - only files can be left behind
         """Clean up files that dead processes have left."""

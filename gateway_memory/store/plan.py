@@ -57,7 +57,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The changes that one stage makes for its turns, or a command for none."""
+    """All changes of one step to one scope: of a stage, for its turns; or of a command, without turns."""
 
     scope: str
     folder: str
@@ -69,7 +69,7 @@ class Plan:
     outcomes: tuple[CandidateOutcome, ...] = ()
     moved: tuple[Moved, ...] = ()
     failed: bool = False
-    """Whether the model gave no answer. The turns then wait for `retry`, or to be read again, if they are imported."""
+    """Whether the model gave no answer. The turns then wait for `retry`; imported ones become unread episodes again."""
     imported: bool = False
     """Whether its turns are episodes that another program recorded. Their memories are not announced."""
     restores: tuple[Patch, ...] = ()

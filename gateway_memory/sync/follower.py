@@ -28,7 +28,7 @@ log = get_logger(__name__)
 _ANNOUNCED_AT_ONCE: Final = 64
 """The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
 Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
-"""A line of the index that a person or a tool has added or removed. One with changed text counts as added."""
+"""A row that a person or a tool has added to a file or removed from it. A line with changed text counts as added."""
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose stamps are cached. The files of other scopes are compared with the index again."""
@@ -64,8 +64,8 @@ class Follower:
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since the last refresh.
 
-        Returns a number that increases with each change. While it stays equal, the files have no new line. Callers
-        during a refresh share the next one.
+        Returns a number that increases with each change. While it stays equal, the files have no new line. A call that
+        comes during a refresh waits for the next refresh, with all others that come meanwhile.
 
         source: the key of the session that has just written `file`.
         """
@@ -194,7 +194,7 @@ class Follower:
         edits.new += change.added
         edits.removed += change.removed
         ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
-        if ours:  # except those that were removed, and that somebody has restored
+        if ours:  # a memory that was removed and stands in the file again was put back by a person
             ours -= await self._event_log.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
 
@@ -281,7 +281,7 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Changes:
-    """The result of one look at a scope's files: new rows, those of them that we did not write, and removed rows."""
+    """What one refresh found. new: all new rows. added: those that we did not write. removed: removed rows."""
 
     new: list[Stored] = field(default_factory=list)
     added: list[Stored] = field(default_factory=list)
@@ -343,7 +343,3 @@ def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
 
 def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:
     return {file: stamp.digest for file, stamp in stamps.items()}
-
-
-def _same(current: Stamps, known: dict[str, Stamp]) -> bool:
-    return current.keys() == known.keys() and all(state == _state(known[file]) for file, state in current.items())

@@ -51,7 +51,7 @@ def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) ->
 def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
     """Return, by row, the other row that represents it: a memory for its turn's passages, or a passage for the memory.
 
-    found: the coverage of the message by each row, best row first. The passages represent a memory where they say more
+    coverage: of the message by each row, best row first. The passages represent a memory where they say more
     than the memory (`_says_more`). Where they answer more of the message, neither represents the other: a memory of one
     fact does not hide the others.
     """

@@ -19,6 +19,7 @@ from patience import seconds
 import gateway_memory.store.disk.files
 import gateway_memory.store.disk.own
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
+from gateway_memory.scope import Scope
 from recall import EmbedderSettings
 from recall.encoding.encoder import BundledEncoder
 from recall.rows.sqlite import SqliteRows
@@ -140,6 +141,31 @@ async def test_no_part_is_given_more_time_than_is_left(
         assert (await ask(memory, session, f"{ASKED} again")).updates
         assert "delivered" in given
         assert max(given.values()) < deadlines[0] + 0.02
+
+
+async def test_a_search_has_the_time_that_following_a_project_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER, project="Apollo")
+        storage, loop, ends = parts(memory).storage, asyncio.get_running_loop(), list[float]()
+        refresh, search = storage.follower.refresh, storage.recaller.search
+
+        async def hanging(scope: Scope, **given: Any) -> int:
+            if scope.key == "project:Apollo":
+                await asyncio.sleep(600)
+            return await refresh(scope, **given)
+
+        async def noted(*given: Any, timeout_seconds: float, **named: Any) -> Any:
+            ends.append(loop.time() + timeout_seconds)
+            return await search(*given, timeout_seconds=timeout_seconds, **named)
+
+        monkeypatch.setattr(storage.follower, "refresh", hanging)
+        monkeypatch.setattr(storage.recaller, "search", noted)
+        deadline = loop.time() + session.settings.auto_recall.timeout_ms / 1000
+        await parts(memory).context.build(session, ASKED, memory.now(), deadline)
+        assert ends
+        assert max(ends) <= deadline
 
 
 async def test_an_encoder_that_hangs_while_it_loads(

@@ -274,3 +274,15 @@ async def test_what_keep_days_deletes_is_withheld_for_good(tmp_path: Path) -> No
         text = await everything(memory, tmp_path, ["Which rash?"], [])
         assert "numbat" not in text, "its words are gone: nothing could be compared with them"
         assert "PostgreSQL" in text
+
+
+async def test_a_reply_report_says_that_an_exchange_was_withheld(tmp_path: Path) -> None:
+    async with GatewayMemory(config(), tmp_path) as memory:
+        await say(memory, "one", SAID[0][0])
+        session = await memory.start_session("two", user=OWNER)
+        assert await memory.command(session, "/memory forget numbats")
+        report = (await memory.before_reply(session, SAID[0][2])).report
+        assert report is not None
+        fates = {row.fate for row in report.rows if row.id.startswith("e")}
+        assert "withheld" in fates
+        assert fates <= {"withheld", "weak"}

@@ -1,4 +1,4 @@
-"""All stored data of a memory but the rows of the index, and how it is opened over a connection."""
+"""The store: the memory files and the journal. Opens them over a connection."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -28,7 +28,7 @@ from gateway_memory.store.summaries import RecordFile
 class Store:
     """The documents, and everything else over one connection. Each change is one transaction.
 
-    wait_notified: None if the store has no other hosts.
+    wait_notified: waits for other machines on a shared store (PostgreSQL); None for files, which have none.
     """
 
     documents: Documents

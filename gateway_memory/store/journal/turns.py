@@ -121,7 +121,7 @@ class Turns(Table):
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn until it is processed, and return its number. It is durable when this returns.
 
-        UNNUMBERED in the place of a number that the database has not given yet; 0 if the database refuses the turn.
+        Returns UNNUMBERED if the database has still to number it, and 0 if the database refuses it.
         """
         return await self._write(turn.scope, accept, turn, self._slot.number)
 
@@ -141,7 +141,9 @@ class Turns(Table):
         return [replace(each, extract=bool(each.extract), imported=bool(each.imported)) for each in turns]
 
     async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
-        """Let unread episodes wait as turns of this process for who has still to read them; return their number.
+        """Queue imported episodes that the rules or the model have still to read, as turns of this process.
+
+        Return their number.
 
         Each is marked as read in the same transaction. Left out are those that another process took up meanwhile, and
         those without a text.
@@ -196,7 +198,7 @@ class Turns(Table):
         return int(number)
 
     async def leave_unsaid(self, turns: Sequence[int]) -> None:
-        """Keep these waiting turns as no episodes."""
+        """Do not keep these waiting turns as episodes."""
         rows = [(False, turn) for turn in turns]
         await self._change_many(EVERY, "UPDATE turns SET episode = ? WHERE id = ?", rows)
 
@@ -342,7 +344,7 @@ class Turns(Table):
     def _check_lease(self, database: Database, turns: Sequence[int], *, all_there: bool = False) -> None:
         """Raise LeaseLostError if another process has taken over the lease of these turns.
 
-        all_there: also if some of them are done, which this process would know of.
+        all_there: raise also if a turn is gone. This process would know if it had completed it.
         """
         ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
         if ours != (self._token,):
@@ -402,7 +404,7 @@ class Tidier(Table):
     def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection.unhurried)
         self._trimmed: dict[str, int] = {}
-        """Up to which row each table was looked through for scopes that have too many."""
+        """The last row of each table up to which scopes with too many rows were looked for."""
 
     async def tidy(self, *, before: float, now: float) -> None:
         """See `Turns.tidy`. Raises StoreBusyError: another host is tidying."""
