@@ -49,7 +49,7 @@ PAGES: Final = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {RO
 BASH: Final = shutil.which("bash") or "bash"
 SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = "http://127.0.0.1:8765"
-NOT_RUN: Final = {"text", "markdown", "ini", "yaml", "sql", "promql"}
+NOT_RUN: Final = {"text", "markdown", "ini", "toml", "yaml", "sql", "promql"}
 """Languages of other programs, and what is no program."""
 NOT_HERE: Final = {
     "serve": "runs until it is stopped",
