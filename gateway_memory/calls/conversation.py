@@ -57,7 +57,7 @@ def _translated(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
     return translated
 
 
-class Opened:
+class Calls:
     """The state that all groups of calls share."""
 
     agent: str
@@ -104,7 +104,7 @@ _LOOK_SECONDS: Final = 0.25
 
 
 @only_our_errors
-class ConversationCalls(Opened):
+class ConversationCalls(Calls):
     """Calls that a gateway makes during a conversation."""
 
     async def start_session(self, key: str, *, ephemeral: bool = False, **whose: Unpack[Whose]) -> Session:
@@ -284,7 +284,7 @@ class ConversationCalls(Opened):
             )
         provenance = text_of(provenance, "provenance")
         async with session.writing:
-            await opened.starter.start_to_keep(session)
+            await opened.starter.ready_to_write(session)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
             return await opened.intake.accept_turn(session, message, answer, at=when, turn_id=turn_id)
@@ -319,7 +319,7 @@ class ConversationCalls(Opened):
         if not session.on("observations"):
             return
         async with session.writing:
-            await opened.starter.start_to_keep(session)
+            await opened.starter.ready_to_write(session)
             if session.on("observations"):  # another process may have switched it off meanwhile
                 await opened.intake.keep_observation(session, kind, content, tool, private=private, identity=id)
 
@@ -451,7 +451,7 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
     linked = session.who.origin != session.scope  # another process may have ended the link
     if session.ended or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
-        begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
+        begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     deliver_pending = True

@@ -245,7 +245,7 @@ class MemoryCalls(ConversationCalls):
         opened = self._opened(session)
         topic, summary = text_of(topic, "topic"), text_of(summary, "summary")
         decided, open_ends = texts_of(decisions, "decisions"), texts_of(todos, "todos")
-        await opened.starter.start_to_keep(session)
+        await opened.starter.ready_to_write(session)
         return await opened.saver.save_summary(
             session, topic=topic, summary=summary, decisions=decided, todos=open_ends
         )
@@ -278,7 +278,7 @@ class MemoryCalls(ConversationCalls):
             raise UsageError(f"type={type!r}: expected W, B, O or S")
         confidence = share_of(confidence, "confidence")
         text, named = text_of(content, "content"), texts_of(entities, "entities")
-        await opened.starter.start_to_keep(session)
+        await opened.starter.ready_to_write(session)
         outcome = await opened.saver.save_fact(session, content=text, type=type, entities=named, confidence=confidence)
         return outcome.id if outcome else ""
 
@@ -302,7 +302,7 @@ class MemoryCalls(ConversationCalls):
         opened = self._opened(session)
         if wants not in ("prompt", "text"):
             raise UsageError(f'wants={wants!r}: expected "prompt" or "text"')
-        await opened.starter.start_to_keep(session)
+        await opened.starter.ready_to_write(session)
         session.compacted()
         if wants == "text":
             return await opened.lifecycle.text_for_compaction(session)

@@ -16,7 +16,7 @@ from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
+from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.episodes import turn_of
@@ -102,10 +102,10 @@ def inverse(
         return Refused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
-    outcomes = [CandidateOutcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
-    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
-    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
-    outcomes += [CandidateOutcome(turn=0, action="waits", reason="undone", id=each.id) for each in settled]
+    outcomes = [ReceiptLine(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
+    outcomes += [ReceiptLine(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
+    outcomes += [ReceiptLine(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
+    outcomes += [ReceiptLine(turn=0, action="waits", reason="undone", id=each.id) for each in settled]
     return Plan(
         scope=plan.scope,
         folder=plan.folder,
@@ -157,7 +157,7 @@ class MemoryChanges:
                 draft.note("add", stage, memory.id)
             await self._executor.complete(draft)
 
-    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
         """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
         return await self._saves.save(scope, source, candidate)
 

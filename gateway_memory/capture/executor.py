@@ -20,7 +20,7 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
+from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE, Storage
@@ -51,7 +51,7 @@ class Draft:
     added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
     moved: list[Moved] = field(default_factory=list)
-    outcomes: list[CandidateOutcome] = field(default_factory=list)
+    outcomes: list[ReceiptLine] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
     rated: list[Rated] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Draft:
 
     def note(self, action: str, reason: str, identity: str = "", *, turn: int = 0) -> None:
         """Add a line to the receipt. identity: of the memory or the review; turn: 0 for none."""
-        self.outcomes.append(CandidateOutcome(turn=turn, action=action, reason=reason, id=identity))
+        self.outcomes.append(ReceiptLine(turn=turn, action=action, reason=reason, id=identity))
 
     def move(self, memory: MemoryRecord, file: str, *, reason: str) -> None:
         """Move a memory to another file."""

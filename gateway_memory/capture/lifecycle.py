@@ -38,7 +38,7 @@ from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
-from gateway_memory.store.plan import CandidateOutcome
+from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
 from recall import render_block
@@ -89,7 +89,7 @@ class Saver:
         type: MemoryType,  # noqa: A002 - the name of the option
         entities: tuple[str, ...],
         confidence: float,
-    ) -> CandidateOutcome | None:
+    ) -> ReceiptLine | None:
         """Save a fact or a stage summary (S) that the agent states; None if nothing of it may be saved."""
         text = await compute(without_holes, clean(content).text)
         if not text or not session.may_save:
@@ -144,7 +144,7 @@ class Saver:
         self._runtime.metrics.count("sessions.summaries.heuristic")
         return await compute(summarize, given)
 
-    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> CandidateOutcome | None:
+    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> ReceiptLine | None:
         """Save a stage summary in the log of the day. It is never loaded, recalled or distilled.
 
         Return None if nothing of it may be saved.
@@ -164,7 +164,7 @@ class Saver:
         )
         await self._changes.keep(scope, "summary", [memory])
         self._runtime.metrics.count("sessions.stages")
-        return CandidateOutcome(turn=0, action="add", reason="summary", id=memory.id)
+        return ReceiptLine(turn=0, action="add", reason="summary", id=memory.id)
 
     async def save(
         self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None
@@ -461,7 +461,7 @@ class Lifecycle:
         try:
             summary = await self._summary(ended, seconds)
             if summary is None:  # of turns that wait, the rules may make one
-                waits = await self._store.turns.claim("accepted", session_id=ended.session_id, limit=1)
+                waits = await self._store.turns.waiting("accepted", session_id=ended.session_id, limit=1)
                 return ("unsaved" if waits else "nothing"), None
             record = await self._saver.save(ended.scope, ended.session_id, summary, "end", ended.end)
         except Exception as error:  # noqa: BLE001 - a session must end, even on a full disk

@@ -87,7 +87,7 @@ class TurnProcessor:
             async with asyncio.timeout(seconds):
                 while True:
                     self._caught_up.clear()
-                    if not await self._store.turns.claim("accepted", session_id=session_id, limit=1):
+                    if not await self._store.turns.waiting("accepted", session_id=session_id, limit=1):
                         return
                     self._wake.set()
                     await self._caught_up.wait()
@@ -114,7 +114,7 @@ class TurnProcessor:
         """
         await self._rule()
         async with self._reading:
-            while turns := await self._store.turns.claim("ruled", limit=1):
+            while turns := await self._store.turns.waiting("ruled", limit=1):
                 await self._batch_of(turns[0].session_id)
 
     async def read(self, session_id: str) -> None:
@@ -123,7 +123,7 @@ class TurnProcessor:
         Raises:
             StoreError: something could not be written. It stays in the store.
         """
-        if await self._store.turns.claim("accepted", session_id=session_id, limit=1):
+        if await self._store.turns.waiting("accepted", session_id=session_id, limit=1):
             await self._rule()
         await self._batch_once(session_id)
 
@@ -158,7 +158,7 @@ class TurnProcessor:
     async def _replay(self) -> None:
         """Execute unfinished plans before their turns are processed again."""
         replayed = await self._executor.recover()
-        for turn in await self._store.turns.claim("ruled", limit=100_000):
+        for turn in await self._store.turns.waiting("ruled", limit=100_000):
             self._debouncer.touch(turn.session_id, _now())
         if replayed:
             log.info("worker.recovered", plans=replayed)
@@ -174,7 +174,7 @@ class TurnProcessor:
         while True:
             async with self._work():
                 busy |= self._executor.busy
-                turns = await self._store.turns.claim("accepted", limit=_BATCH, besides=sorted(busy))
+                turns = await self._store.turns.waiting("accepted", limit=_BATCH, besides=sorted(busy))
                 for scope, group in by_scope(turns):
                     try:
                         await self._carefully(self._rules, group)
@@ -215,7 +215,7 @@ class TurnProcessor:
         self._debouncer.drop(session_id)
         try:
             async with self._work():  # plans first: their turns are not to be read again
-                turns = await self._store.turns.claim("ruled", session_id=session_id)
+                turns = await self._store.turns.waiting("ruled", session_id=session_id)
             self._check_busy(turns)
             if turns:
                 await self._carefully(self._batch, turns)
@@ -241,7 +241,7 @@ class TurnProcessor:
             self._runtime.on_error(stage.name, error)
             await self._executor.recover()
             session_id = None if stage is self._rules else turns[0].session_id
-            waiting = {turn.id for turn in await self._store.turns.claim(stage.state, session_id=session_id)}
+            waiting = {turn.id for turn in await self._store.turns.waiting(stage.state, session_id=session_id)}
             remaining = [turn for turn in turns if turn.id in waiting]
             if len(turns) > 1:
                 for turn in remaining:

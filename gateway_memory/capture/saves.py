@@ -15,7 +15,7 @@ from gateway_memory.capture.reader import NEAREST
 from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
-from gateway_memory.store.plan import CandidateOutcome
+from gateway_memory.store.plan import ReceiptLine
 from recall import Near, text_overlap
 
 _AT_ONCE: Final = 64
@@ -29,7 +29,7 @@ class _Save:
 
     source: PendingTurn
     candidate: Candidate
-    outcome: asyncio.Future[CandidateOutcome]
+    outcome: asyncio.Future[ReceiptLine]
 
 
 class Saves:
@@ -44,7 +44,7 @@ class Saves:
         self._waiting: dict[str, deque[_Save]] = {}
         self._working: set[asyncio.Task[None]] = set()
 
-    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
         """Merge one candidate, and return the outcome.
 
         Raises:

@@ -257,7 +257,7 @@ class BatchStage:
         elif reading.answered and self._failed:
             self._failed = False
             for session_id in await self._turns.retry():
-                waiting = await self._turns.claim("ruled", session_id=session_id)
+                waiting = await self._turns.waiting("ruled", session_id=session_id)
                 self._again.update(turn.id for turn in waiting)
                 self._debouncer.touch(session_id, asyncio.get_running_loop().time())
 

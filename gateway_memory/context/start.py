@@ -158,7 +158,7 @@ class SessionStarter:
         await self._storage.sessions.switch(session.session_id, session.switches.features)
         session.switches.stored = count
 
-    async def start_to_keep(self, session: Session) -> None:
+    async def ready_to_write(self, session: Session) -> None:
         """Prepare a session for a write: start it as `start` does, and apply what other processes changed meanwhile.
 
         Raises:

@@ -34,7 +34,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateOutcome:
+class ReceiptLine:
     """One line of a receipt: the result for a turn, or for one of its candidates, and the reason."""
 
     turn: int
@@ -52,7 +52,7 @@ class Receipt:
     number: int
     stage: Stage
     at: float
-    outcomes: tuple[CandidateOutcome, ...]
+    outcomes: tuple[ReceiptLine, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Plan:
     turns: tuple[int, ...] = ()
     added: tuple[MemoryRecord, ...] = ()
     retired: tuple[Retired, ...] = ()
-    outcomes: tuple[CandidateOutcome, ...] = ()
+    outcomes: tuple[ReceiptLine, ...] = ()
     moved: tuple[Moved, ...] = ()
     failed: bool = False
     """Whether the model gave no answer. The turns then wait for `retry`; imported ones become unread episodes again."""
@@ -136,7 +136,7 @@ class Plan:
         raw["added"] = tuple(_record(item) for item in raw["added"])
         raw["retired"] = tuple(Retired(**{**item, "memory": _record(item["memory"])}) for item in raw["retired"])
         raw["moved"] = tuple(Moved(**{**item, "memory": _record(item["memory"])}) for item in raw.get("moved", ()))
-        raw["outcomes"] = tuple(CandidateOutcome(**item) for item in raw["outcomes"])
+        raw["outcomes"] = tuple(ReceiptLine(**item) for item in raw["outcomes"])
         raw["reviews"] = tuple(
             Review(**{**item, "memory": _record(item["memory"]), "supersedes": tuple(item["supersedes"])})
             for item in raw.get("reviews", ())

@@ -27,7 +27,7 @@ from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
+from gateway_memory.store.plan import Plan, ReceiptLine, Retired, Stage
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
@@ -75,7 +75,7 @@ def record(identity: str, **values: object) -> MemoryRecord:
 
 
 def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Stage = "rules", at: float = 9.0) -> Plan:
-    outcomes = tuple(CandidateOutcome(turn=0, action="add", reason="new", id=each.id) for each in added)
+    outcomes = tuple(ReceiptLine(turn=0, action="add", reason="new", id=each.id) for each in added)
     return Plan(
         scope="owner",
         folder="",
@@ -113,18 +113,18 @@ async def test_an_unread_episode_is_taken_up_once_and_waits_again_where_no_model
     assert await store.turns.take_up(told, 30.0) == 1, "one has no text that may be told"
     assert await store.turns.take_up(told, 30.0) == 0
     assert await store.episodes.count_unread(0.0) == {}
-    (turn_,) = await store.turns.claim("accepted")
+    (turn_,) = await store.turns.waiting("accepted")
     assert (turn_.id, turn_.user, turn_.at, turn_.accepted_at, turn_.imported) == (
         first, "what may be told", 10.0, 30.0, True,
     )  # fmt: skip
     await carried_out(store, replace(plan(turns=(first,)), imported=True))
-    assert [each.id for each in await store.turns.claim("ruled")] == [first]
+    assert [each.id for each in await store.turns.waiting("ruled")] == [first]
     await carried_out(store, replace(plan(turns=(first,), stage="batch"), imported=True, failed=True))
     assert (await store.turns.queue()).failed == 0
     (again,) = await store.episodes.unread("owner", (0.0, 0), 10)
     assert (again.turn, again.user, again.unread) == (first, "u2", "model")
     assert await store.turns.take_up([again], 40.0) == 1
-    assert [each.id for each in await store.turns.claim("ruled")] == [first], "the rules have read it"
+    assert [each.id for each in await store.turns.waiting("ruled")] == [first], "the rules have read it"
     await carried_out(store, replace(plan(turns=(first,), stage="batch"), imported=True))
     assert await store.episodes.count_unread(0.0) == {}
     assert await store.episodes.count("owner") == 3
@@ -231,7 +231,7 @@ async def test_replies_and_times_are_listed_by_scope(store: Store) -> None:
     for number in range(5):
         await store.turns.accept(turn(number, recalled=(f"id{number}",), episode=True))
     await store.turns.accept(turn(9, scope=ZOE.key, episode=True))
-    turns = await store.turns.claim("accepted")
+    turns = await store.turns.waiting("accepted")
     for each in turns:
         await carried_out(store, replace(plan(turns=(each.id,)), scope=each.scope))
     listed = await store.turns.replies("owner", before=2**62, limit=3)
@@ -303,7 +303,7 @@ async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_s
 async def test_what_was_forgotten_is_told_by_its_id_alone(store: Store) -> None:
     await carried_out(store, plan(record("m1", text="I like numbats"), record("m2", text="Rain is coming")))
     forgotten = Retired(memory=record("m1", text="I like numbats"), state="forgotten")
-    outcome = CandidateOutcome(turn=0, action="forgotten", reason="command", id="m1")
+    outcome = ReceiptLine(turn=0, action="forgotten", reason="command", id="m1")
     await carried_out(store, replace(plan(stage="command"), retired=(forgotten,), outcomes=(outcome,)))
     assert [each.text for each in (await store.ledger.quotable("owner", ["m1", "m2"])).values()] == [
         "",
@@ -352,14 +352,14 @@ async def test_a_turn_waits_for_its_rules_then_for_its_batch_then_is_done(store:
     first = await store.turns.accept(turn(1, recalled=("aa", "bb")))
     second = await store.turns.accept(turn(2, session_id="s2"))
     assert second > first
-    assert [each.user for each in await store.turns.claim("accepted")] == ["said 1", "said 2"]
-    assert [each.id for each in await store.turns.claim("accepted", session_id="s2")] == [second]
+    assert [each.user for each in await store.turns.waiting("accepted")] == ["said 1", "said 2"]
+    assert [each.id for each in await store.turns.waiting("accepted", session_id="s2")] == [second]
     reply = await store.turns.last_reply("owner", "s1")
     assert reply is not None
     assert (reply.turn, reply.recalled) == (first, ("aa", "bb"))
     await store.turns.finish(plan(turns=(first, second)), None)
-    assert await store.turns.claim("accepted") == []
-    assert [each.id for each in await store.turns.claim("ruled")] == [first, second]
+    assert await store.turns.waiting("accepted") == []
+    assert [each.id for each in await store.turns.waiting("ruled")] == [first, second]
     await store.turns.finish(plan(turns=(first,), stage="batch"), None)
     queue = await store.turns.queue()
     assert (queue.rules, queue.batch, queue.rules_at, queue.batch_at) == (0, 1, 0.0, 2.0)
@@ -380,20 +380,20 @@ async def test_many_at_once_are_each_accepted_once(store: Store) -> None:
     again = [turn(number % 50) for number in range(150)]
     numbers = await asyncio.gather(*(store.turns.accept(each) for each in again))
     assert len(set(numbers)) == 50
-    assert len(await store.turns.claim("accepted")) == 50
+    assert len(await store.turns.waiting("accepted")) == 50
 
 
 async def test_a_parked_turn_and_a_failed_one_wait_apart(store: Store) -> None:
     first, second = await store.turns.accept(turn(1)), await store.turns.accept(turn(2))
     await store.turns.park(first)
-    assert [each.id for each in await store.turns.claim("accepted")] == [second]
+    assert [each.id for each in await store.turns.waiting("accepted")] == [second]
     await store.turns.unpark()
-    assert len(await store.turns.claim("accepted")) == 2
+    assert len(await store.turns.waiting("accepted")) == 2
     await store.turns.finish(plan(turns=(second,)), None)
     await store.turns.finish(replace(plan(turns=(second,), stage="batch"), failed=True), None)
     assert await store.turns.failed() == 1
     assert await store.turns.retry() == ["s1"]
-    assert [each.id for each in await store.turns.claim("ruled")] == [second]
+    assert [each.id for each in await store.turns.waiting("ruled")] == [second]
 
 
 async def test_a_plan_is_known_until_it_is_carried_out(store: Store) -> None:
@@ -417,11 +417,11 @@ async def test_a_cancelled_call_has_happened_or_not(store: Store) -> None:
         await asyncio.sleep(0)
         accepting.cancel()
         await asyncio.gather(accepting, return_exceptions=True)
-    kept = {each.user for each in await store.turns.claim("accepted")}
+    kept = {each.user for each in await store.turns.waiting("accepted")}
     assert kept <= {f"said {number}" for number in range(20)}
     for number in range(20):
         await store.turns.accept(turn(number))
-    assert len(await store.turns.claim("accepted")) == 20, "and done again, each is there once"
+    assert len(await store.turns.waiting("accepted")) == 20, "and done again, each is there once"
 
 
 async def test_a_process_whose_work_was_taken_over_changes_nothing(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ async def test_a_process_whose_work_was_taken_over_changes_nothing(tmp_path: Pat
         slot = next(each for each in _slots(stack) if each.number == 0)
         slot.release()  # as a file system does that loses its locks
         assert await there.turns.adopt() == 1
-        assert [each.id for each in await there.turns.claim("accepted")] == [number]
+        assert [each.id for each in await there.turns.waiting("accepted")] == [number]
         with pytest.raises(LeaseLostError):
             await here.turns.finish(plan(record("abcdefgh"), turns=(number,)), made)
         assert await there.ledger.receipts(limit=5) == []
@@ -448,7 +448,7 @@ async def test_whoever_takes_a_place_has_its_lease(tmp_path: Path) -> None:
         number = await here.turns.accept(turn(1))
         _slots(stack)[0].release()
         there = await open_store(stack, tmp_path)  # under the same number
-        assert [each.id for each in await there.turns.claim("accepted")] == [number]
+        assert [each.id for each in await there.turns.waiting("accepted")] == [number]
         with pytest.raises(LeaseLostError):
             await here.turns.finish(plan(turns=(number,)), None)
 
@@ -707,7 +707,7 @@ async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> Non
 async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     number = next(NUMBERS)
     accepted = await store.turns.accept(turn(number, user=text, reply=text, session_id=f"s{number}"))
-    (pending,) = await store.turns.claim("accepted", session_id=f"s{number}")
+    (pending,) = await store.turns.waiting("accepted", session_id=f"s{number}")
     if isinstance(store.documents, DocumentRows):  # PostgreSQL's texts have no NUL
         text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     assert (pending.id, pending.user, pending.reply) == (accepted, text, text)

@@ -29,7 +29,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
 async def settled(memory: GatewayMemory) -> None:
     """Wait, without a further turn, until nothing waits for the rules and no plan is left."""
     async with asyncio.timeout(seconds(20)):
-        while await parts(memory).storage.turns.claim("accepted") or await parts(memory).storage.turns.plans():
+        while await parts(memory).storage.turns.waiting("accepted") or await parts(memory).storage.turns.plans():
             await asyncio.sleep(0.01)
 
 

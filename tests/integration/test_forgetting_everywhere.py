@@ -161,7 +161,7 @@ async def test_no_model_reads_what_was_forgotten(tmp_path: Path, said: str, word
             await memory.after_reply(session, user=said, reply=f"OK, {word} noted.")
             await memory.after_reply(session, user=KEPT, reply="OK")
             async with parts(memory).processor._work():
-                await parts(memory).processor._rules.run(await parts(memory).storage.turns.claim("accepted"))
+                await parts(memory).processor._rules.run(await parts(memory).storage.turns.waiting("accepted"))
             await memory.command(session, request_)
             assert said_on_disk(tmp_path, word) == []
             provider.script += [Say(text='{"memories": []}')] * 4

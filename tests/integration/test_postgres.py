@@ -256,8 +256,8 @@ async def test_the_turns_of_a_session_stay_with_the_host_that_works_on_it(hosts:
     first = await one.accept(turn(1))
     second = await two.accept(turn(2))
     other = await two.accept(turn(3, "another"))
-    assert [each.id for each in await one.claim("accepted")] == [first, second]
-    assert [each.id for each in await two.claim("accepted")] == [other]
+    assert [each.id for each in await one.waiting("accepted")] == [first, second]
+    assert [each.id for each in await two.waiting("accepted")] == [other]
     assert await two.accept(turn(1)) == first, "the same turn"
 
 
@@ -272,7 +272,7 @@ async def test_a_host_whose_lease_ended_changes_nothing_more(hosts: tuple[Store,
     assert isinstance(two._slot, HostSlot)
     await two._slot.renew()
     assert await two.adopt() == 1
-    assert [each.id for each in await two.claim("accepted")] == numbers, "in their order"
+    assert [each.id for each in await two.waiting("accepted")] == numbers, "in their order"
     late = Plan(scope="owner", folder="", stage="rules", at=9.0, turns=(numbers[0],))
     with pytest.raises(LeaseLostError):
         await one.finish(late, None)

@@ -11,7 +11,7 @@ from patience import seconds
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.store.plan import CandidateOutcome
+from gateway_memory.store.plan import ReceiptLine
 from recall import Stored
 
 
@@ -21,7 +21,7 @@ def debounced(seconds: float, **values: object) -> Config:
     return Config(defaults=replace(defaults, auto_extract=extraction))
 
 
-async def until(stage: str, memory: GatewayMemory) -> tuple[CandidateOutcome, ...]:
+async def until(stage: str, memory: GatewayMemory) -> tuple[ReceiptLine, ...]:
     """Wait, without flushing, until a batch has its receipt; return its outcomes."""
     async with asyncio.timeout(seconds(10)):
         while True:

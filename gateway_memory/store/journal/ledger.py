@@ -11,7 +11,7 @@ from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
-from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
+from gateway_memory.store.plan import Plan, Receipt, ReceiptLine
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
@@ -392,7 +392,7 @@ class Ledger(Table):
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
     number, scope, body, stage, at = row
     outcomes = tuple(
-        CandidateOutcome(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
+        ReceiptLine(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
         for turn, action, reason, identity in json.loads(body)
     )
     return scope, Receipt(number=number, stage=stage, at=at, outcomes=outcomes)

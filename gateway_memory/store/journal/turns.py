@@ -125,7 +125,7 @@ class Turns(Table):
         """
         return await self._write(turn.scope, accept, turn, self._slot.number)
 
-    async def claim(
+    async def waiting(
         self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()
     ) -> list[PendingTurn]:
         """Return turns of this process's lease that wait for a stage, oldest first.
