@@ -197,7 +197,7 @@ class PendingUpdates:
 
 
 class Position(NamedTuple):
-    """The state of its scope's files up to which a session was told of new lines.
+    """The state of its scope's files up to which a session has received new lines.
 
     generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
     first look.

@@ -139,7 +139,7 @@ async def open_memory(
     opened_at = runtime.timestamp()
 
     def state() -> ProcessState:
-        updates, told = bus.waiting()
+        updates, sessions_waiting = bus.waiting()
         return ProcessState(
             pid=os.getpid(),
             since=opened_at,
@@ -149,7 +149,7 @@ async def open_memory(
             replaced=storage.recaller.replaced,
             alarm=runtime.metrics.capture_alarm(runtime.clock()),
             updates=updates,
-            told=told,
+            told=sessions_waiting,
             mqtt=notifier.status() if notifier else None,
         )
 

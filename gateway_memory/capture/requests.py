@@ -141,7 +141,7 @@ def masked_block(message: Cleaned) -> str:
 
 
 def secret_note(text: str) -> str:
-    """Return what who saves a text is told of the secret in it, in the text's language; "" without a secret."""
+    """Return the note on the secret in a text for whoever saves it, in the text's language; "" without a secret."""
     cleaned = clean(text)
     if not cleaned.secrets:
         return ""

@@ -1,1 +1,1 @@
-"""What a session is told before a reply, and when it starts."""
+"""What a session is given before a reply, and at its start."""

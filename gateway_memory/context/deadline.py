@@ -62,14 +62,14 @@ async def _true(work: Awaitable[object]) -> bool:
     return True
 
 
-# What has changed in a session's files since it was last told; a disk that hangs delays no reply for long.
+# What has changed in a session's files since it last received it; a disk that hangs delays no reply for long.
 
 _HANGING_SECONDS: Final = 0.02
 """How long a message waits for a refresh that an earlier message has begun."""
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: the new rows, and the position that the session has once it was told of them."""
+    """What a refresh found: the new rows, and the position that the session has with them."""
 
     position: Position
     rows: tuple[Stored, ...]

@@ -112,7 +112,7 @@ class SessionStarter:
                 self._sessions.move(session, Scope.parse(root))
             now = self._runtime.clock()
             if await self._storage.sessions.is_open_elsewhere(session.key, session.scope.key):
-                self._runtime.on_error(SHARED_KEY, UsageError("neither process is told what the other one heard"))
+                self._runtime.on_error(SHARED_KEY, UsageError("neither process receives what the other one received"))
             session_id, opened = await self._storage.sessions.open(
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.who.joined_key
             )
@@ -215,14 +215,14 @@ class SessionStarter:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
         state = await self._openings.state(session.who.scopes, now)
-        (opening, held), late = await self._openings.build(session, now)
+        (opening, items), late = await self._openings.build(session, now)
         session.digest = await self._digest(session, now)
         if session.session_id == session_id:
             session.opening_state = None if late else state  # what is missing is looked for again
             # The conversation continues after a restart, so updates that waited are delivered although the opening has
             # them.
             text = _with_digest(session, opening)
-            session.open_with(text, [item for item in held if item[0] not in waiting], partial=late)
+            session.open_with(text, [item for item in items if item[0] not in waiting], partial=late)
 
     async def _digest(self, session: Session, now: datetime) -> str:
         """Return the week's digest for the first session of the owner in a week, else ""."""
@@ -231,17 +231,17 @@ class SessionStarter:
         return await weekly_digest(self._runtime, self._storage, session.scope, now)
 
     async def _open_anew(self, session: Session) -> None:
-        """Make the opening anew if its scope has changed, and mark its memories as told."""
+        """Make the opening anew if its scope has changed, and record that its memories are in context."""
         session_id, now = session.session_id, self._runtime.clock()
         if await self._openings.state(session.who.scopes, now) == session.opening_state:
             return
         await self._changes.expire(session.scope)  # a memory expires with a day, which is a part of the state
         state = await self._openings.state(session.who.scopes, now)
-        told = session.context.has_outside_opening
-        (opening, held), late = await self._openings.build(session, now, told)
+        in_context = session.context.has_outside_opening
+        (opening, items), late = await self._openings.build(session, now, in_context)
         if session.session_id == session_id:
             session.opening_state = None if late else state
-            session.open_with(_with_digest(session, opening), held, partial=late)
+            session.open_with(_with_digest(session, opening), items, partial=late)
 
 
 def _with_digest(session: Session, opening: str) -> str:

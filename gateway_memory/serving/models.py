@@ -201,8 +201,8 @@ class Done(ResponseBody):
 class ToldBefore(ResponseBody):
     """What to add to the prompt of this reply.
 
-    opening: for the system prompt; "" if it was not asked for, or was told before and stays. opening_partial: whether a
-    part of it was late or failed; a later reply's opening has it. rule: how the agent saves.
+    opening: for the system prompt; "" if it was not asked for, or was given before and stays. opening_partial: whether
+    a part of it was late or failed; a later reply's opening has it. rule: how the agent saves.
     context: to prepend to the message. recalled: the ids of the memories in it.
     """
 
