@@ -83,6 +83,7 @@ lint: $(TESTS)
 	$(BIN)/mypy
 
 format: $(TESTS)
+	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 

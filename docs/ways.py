@@ -87,7 +87,10 @@ def written(page: str, ways: dict[str, list[str]]) -> str:
     paths = modules()
 
     def table(match: re.Match[str]) -> str:
-        rows = [f"| `{name}` | {purpose(paths[name])} |" for name in ways[match[1]]]
+        # What the page has keeps its place: threads make the order differ from run to run.
+        before, called = re.findall(r"^\| `([\w./]+)` \|", match[0], re.MULTILINE), ways[match[1]]
+        names = [*(name for name in before if name in called), *(name for name in called if name not in before)]
+        rows = [f"| `{name}` | {purpose(paths[name])} |" for name in names]
         return "\n".join([f"<!-- measured: {match[1]} -->", "| module | |", "|---|---|", *rows, "<!-- end -->"])
 
     return re.sub(r"<!-- measured: (\w+) -->.*?<!-- end -->", table, page, flags=re.DOTALL)

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -72,6 +72,14 @@ def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
     return Ignored(place=place)
 
 
+def _is_day(text: str) -> bool:
+    """Return whether a text is a day of the calendar: 2026-02-31 is none."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> MemoryItem:
     own = raw.get("kind") in ("memory", "past")
     text = raw.get("text") if own else raw.get("content")
@@ -84,8 +92,8 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
     source = raw.get("source")
     session = source.get("session") if isinstance(source, dict) else raw.get("session", "")
     identity, expires, outdates = _text(raw, "id"), _text(raw, "expires"), _text(raw, "outdates")
-    if expires and not _DAY.fullmatch(expires):
-        raise ValueError("expires: expected YYYY-MM-DD")
+    if expires and not _is_day(expires):
+        raise ValueError("expires: expected a day of the calendar as YYYY-MM-DD")
     annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",

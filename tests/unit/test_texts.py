@@ -1,6 +1,7 @@
 """The texts that people read: each is there in both languages, and each that the code names exists."""
 
 import ast
+import json
 import re
 from pathlib import Path
 from string import Formatter
@@ -23,6 +24,17 @@ def pairs(value: Any, place: str) -> list[tuple[str, dict[str, str]]]:
     if "en" in value or "zh" in value:
         return [(place, value)]
     return [each for name, below in value.items() for each in pairs(below, f"{place}.{name}")]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_name_stands_twice(file: str) -> None:
+    def once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in entries]
+        assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
+        return dict(entries)
+
+    path = Path(phrases.__file__).parent / "texts" / f"{file}.json"
+    json.loads(path.read_text("utf-8"), object_pairs_hook=once)
 
 
 def placeholders(text: str) -> set[str]:
