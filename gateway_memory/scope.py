@@ -156,6 +156,11 @@ class Scope:
         return cls.of(KINDS[kind], name)
 
     @classmethod
+    def parse_all(cls, keys: str) -> "tuple[Scope, ...]":
+        """Return the scopes of keys with line breaks between, as a session's row has those that it has joined."""
+        return tuple(map(cls.parse, keys.splitlines()))
+
+    @classmethod
     def of_folder(cls, folder: str) -> "Scope | None":
         """Return the scope that has a folder; None if the folder doesn't tell, since characters were replaced in it."""
         if folder == "":

@@ -49,9 +49,9 @@ class Who:
         return self.scope, *self.joined
 
     @property
-    def joined_key(self) -> str:
-        """The key of the shared scope to which its decisions go, or ""."""
-        return self.joined[0].key if self.joined else ""
+    def joined_keys(self) -> str:
+        """The keys of the shared scopes to which its decisions go, with line breaks between."""
+        return "\n".join(scope.key for scope in self.joined)
 
 
 class InContext:

@@ -173,12 +173,12 @@ class ConversationCalls(Calls):
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
-        strange = [each for each in named if each not in own and each.key not in (known.joined, known.scope)]
+        scope, joined = Scope.parse(known.scope), Scope.parse_all(known.joined)
+        strange = [each for each in named if each not in (*own, *joined, scope)]
         if strange:
             raise UsageError(
                 f"session {session_id!r} has not joined {strange[0].key!r}; leave it out: the host says what is joined"
             )
-        scope, joined = Scope.parse(known.scope), (Scope.parse(known.joined),) if known.joined else ()
         who = Who(key=known.key, scope=scope, origin=scope, joined=joined)
         return opened.sessions.detached(who, session_id, known.switches)
 

@@ -63,7 +63,7 @@ class TurnIntake:
             seen=_observations_of(session, message.text, answer.text),
             extract=extract,
             episode=episode,
-            joined=session.who.joined_key,
+            joined=session.who.joined_keys,
         )
         try:
             with metrics.timed("after_reply"):

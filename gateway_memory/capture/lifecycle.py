@@ -121,11 +121,9 @@ class Saver:
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
-        if session.who.joined and concerns(candidate, session.who.joined[0].name):
-            shared = await compute(permitted_fact, candidate, turn, by_owner=False)
-            if shared == candidate:
-                scope = session.who.joined[0]
-                return await self._changes.save(scope, replace(source, scope=scope.key), candidate)
+        joined = next((scope for scope in session.who.joined if concerns(candidate, scope.name)), None)
+        if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
+            return await self._changes.save(joined, replace(source, scope=joined.key), candidate)
         outcome = await self._changes.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
             await self._store.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)

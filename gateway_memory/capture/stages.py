@@ -65,12 +65,12 @@ class Filing:
         """
         scope = draft.scope
         kept = await self._permitted(draft, extracted, empty)
-        shared = [(turn, candidate) for turn, candidate in kept if turn.joined and self._is_shared(turn, candidate)]
+        shared = [(*pair, joined) for pair in kept if (joined := self._shared_with(*pair))]
         if shared and holds and not await holds():
             return False
-        for turn, candidate in shared:
+        for turn, candidate, joined in shared:
             kept.remove((turn, candidate))
-            draft.note("shared", await self._share(turn, candidate), turn=turn.id)
+            draft.note("shared", await self._share(turn, candidate, joined), turn=turn.id)
         if not kept and not retracted:
             await self._executor.complete(draft)
             return True
@@ -86,19 +86,21 @@ class Filing:
             await self._executor.complete(draft)
         return True
 
-    def _is_shared(self, turn: PendingTurn, candidate: Candidate) -> bool:
-        joined, read = Scope.parse(turn.joined), read_turn(turn, self._runtime.zone)
-        return concerns(candidate, joined.name) and permitted(candidate, read, by_owner=False) == candidate
+    def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
+        """Return the first shared scope of a turn's session that a candidate concerns, if it may be kept there."""
+        joined = next((each for each in Scope.parse_all(turn.joined) if concerns(candidate, each.name)), None)
+        read = read_turn(turn, self._runtime.zone)
+        return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
 
-    async def _share(self, turn: PendingTurn, candidate: Candidate) -> str:
-        """Keep a candidate in the shared scope that its session has joined, where nobody reads the turn itself.
+    async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
+        """Keep a candidate in a shared scope that its session has joined, where nobody reads the turn itself.
 
         After a crash before the turn is completed, it is shared again, and merging skips it as known. Returns what
         became of it.
         """
-        source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
+        source = replace(turn, id=0, scope=joined.key, user="", reply="", joined="")
         unquoted = replace(candidate, turn=0, quote="", sentence="")
-        return (await self._changes.save(Scope.parse(turn.joined), source, unquoted)).action
+        return (await self._changes.save(joined, source, unquoted)).action
 
     async def _permitted(
         self, draft: Draft, extracted: Sequence[Sequence[Candidate]], empty: str

@@ -100,7 +100,7 @@ class SessionStarter:
             session.who = replace(session.who, joined=joined)
             if not session.ended:
                 self._subscriptions.subscribe(session)
-                await self._storage.sessions.join(session.session_id, session.who.joined_key)
+                await self._storage.sessions.join(session.session_id, session.who.joined_keys)
 
     async def start(self, session: Session) -> None:
         """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
@@ -114,7 +114,7 @@ class SessionStarter:
             if await self._storage.sessions.is_open_elsewhere(session.key, session.scope.key):
                 self._runtime.on_error(SHARED_KEY, UsageError("neither process receives what the other one received"))
             session_id, opened = await self._storage.sessions.open(
-                session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.who.joined_key
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.who.joined_keys
             )
             session.reset(session_id)
             await self._switched_before(session, opened=opened)

@@ -21,6 +21,7 @@ from gateway_memory.edge.content import text_of
 from gateway_memory.errors import RefusedError
 from gateway_memory.identity import Facts, Refused
 from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import KINDS
 from gateway_memory.serving import models
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
@@ -256,7 +257,8 @@ def _caller(who: models.SpeakerFacts | str | None) -> str:
 
     The facts are taken as they are stated, since a link changes the scope to which they lead.
     """
-    facts = who.model_dump(exclude={"agent", "message_id", "project"}) if isinstance(who, models.SpeakerFacts) else who
+    joined = {kind.name for kind in KINDS.values() if kind.may_be_joined}
+    facts = who.model_dump(exclude={"agent", "message_id", *joined}) if isinstance(who, models.SpeakerFacts) else who
     text = json.dumps(facts, sort_keys=True)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -19,6 +20,7 @@ from served import written
 
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.cli.main import main
+from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
 from gateway_memory.serving.mcp.server import mcp_routes
@@ -186,3 +188,31 @@ async def test_a_name_that_is_no_kind_is_refused(place: list[str]) -> None:
             await memory.start_session(KEY, tribe="red")  # type: ignore[call-arg]
         with pytest.raises(UsageError, match="exactly one of"):
             await memory.start_session(KEY, team="red", project="x")  # type: ignore[call-arg]
+
+
+async def test_a_session_may_join_a_scope_of_each_kind(tmp_path: Path, config: Path) -> None:
+    whose: Any = {"user": "anna", "project": "Apollo", "team": "Red"}
+    async with (
+        GatewayMemory(load_config(config), tmp_path / "memory") as memory,
+        GatewayMemory(load_config(config), tmp_path / "memory") as shell,
+    ):
+        session = await memory.start_session(KEY, **whose)
+        for decision in ("We decided to use PostgreSQL in Apollo.", "We decided that Red meets on Mondays."):
+            await memory.after_reply(session, user=decision, reply="OK.")
+        await memory.flush()
+        assert await memory.save_fact(session, content="Red's room is on the third floor")
+        attached = await shell.attach_session(session.session_id, team="Red")  # type: ignore[call-arg]
+        assert [scope.key for scope in attached.who.scopes] == ["user:anna", "project:Apollo", "team:Red"]
+        red = await memory.visit(team="Red")  # type: ignore[call-arg]
+        texts = {hit.text for hit in await memory.search(red, "", limit=9)}
+        assert texts == {"We decided that Red meets on Mondays", "Red's room is on the third floor"}
+        apollo = await memory.visit(project="Apollo")
+        assert ["PostgreSQL" in hit.text for hit in await memory.search(apollo, "", limit=9)] == [True]
+
+
+async def test_a_shell_beside_an_open_memory_searches_the_scope_that_it_names(place: list[str]) -> None:
+    async with opened(place) as memory:
+        request = {"agent": memory.agent, "query": "the red locker", "limit": 5, **RED}
+        assert TEXT in json.dumps(await answer_request(memory, request))
+        rest = {"agent": memory.agent, "rest": "the red locker", **RED}
+        assert TEXT in json.dumps(await answer_request(memory, rest))

@@ -177,7 +177,7 @@ class NewTurn:
     report: what was considered for it, if it is known.
     seen: the observations of the turn.
     extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
-    joined: the key of the shared scope that its session has joined, to which its decisions go, or "".
+    joined: the keys of the shared scopes that its session has joined, with line breaks between. Its decisions go there.
     """
 
     turn_id: str

@@ -96,7 +96,8 @@ class OpenSession:
 class KnownSession:
     """The stored data of a session.
 
-    switches: the features that the user switched, by name. joined: the key of the shared scope that it reads, or "".
+    switches: the features that the user switched, by name. joined: the keys of the shared scopes that it reads, with
+    line breaks between.
     """
 
     session_id: str
@@ -120,7 +121,7 @@ class Sessions(Table):
     async def open(self, key: str, scope: str, session_id: str, at: float, *, joined: str = "") -> tuple[str, bool]:
         """Return the id of the key's open session, and whether this call opened it, with the id `session_id`.
 
-        joined: the key of the shared scope that its host has named, or "".
+        joined: the keys of the shared scopes that its host has named, with line breaks between.
         Events that are ready now count as delivered to a new one, by their numbers: clocks of hosts differ.
         """
 
@@ -136,7 +137,7 @@ class Sessions(Table):
         return await self._write(scope, work)
 
     async def join(self, session_id: str, joined: str) -> None:
-        """Store the key of the shared scope that a session reads beside its own, "" for none."""
+        """Store the keys of the shared scopes that a session reads beside its own, with line breaks between."""
         await self._change((), "UPDATE sessions SET joined = ? WHERE session_id = ?", joined, session_id)
 
     async def is_open_elsewhere(self, key: str, scope: str) -> bool:
