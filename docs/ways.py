@@ -1,6 +1,6 @@
 """Write the ways of a message into architecture.md: the modules that it enters, as a run of them is measured.
 
-`python docs/ways.py` writes the page; `entered()` returns what it writes. Rules alone, no encoder, one process, files.
+`python docs/ways.py` writes the page; `measured()` returns what it writes. Rules alone, no encoder, one process, files.
 """
 
 import ast
@@ -22,6 +22,7 @@ from gateway_memory.testing import memory_for_tests
 PAGE: Final = Path(__file__).parent / "architecture.md"
 PACKAGES: Final = ("gateway_memory", "extractor", "recall", "notifier")
 WAYS: Final = ("before_reply", "after_reply", "flush")
+_RUNS: Final = 3
 
 
 def modules() -> dict[str, Path]:
@@ -32,8 +33,18 @@ def modules() -> dict[str, Path]:
     }
 
 
+async def measured() -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+    """Return the modules that each way enters in every run of some, and those that it enters in any of them.
+
+    What is only entered when it is due, such as looking at a file that is young, differs from run to run.
+    """
+    runs = [await entered() for _ in range(_RUNS)]
+    always = {name: [each for each in runs[0][name] if all(each in run[name] for run in runs)] for name in WAYS}
+    return always, {name: {each for run in runs for each in run[name]} for name in WAYS}
+
+
 async def entered() -> dict[str, list[str]]:
-    """Return the modules that each way enters, in the order of their first call."""
+    """Return the modules that each way enters in one run, in the order of their first call."""
     names = {str(path): name for name, path in modules().items()}
     with tempfile.TemporaryDirectory() as folder:
         async with memory_for_tests(workspace=folder) as memory:
@@ -97,4 +108,4 @@ def written(page: str, ways: dict[str, list[str]]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text("utf-8"), asyncio.run(entered())), "utf-8")
+    PAGE.write_text(written(PAGE.read_text("utf-8"), asyncio.run(measured())[0]), "utf-8")
