@@ -268,6 +268,8 @@ class Session:
         """The week's digest, a part of its openings."""
         self.opening_state: OpeningState | None = None
         """The state of the scopes from which the opening was made; None if it has to be made anew."""
+        self.opening_kept = False
+        """Whether the opening leaves out memories of the session's own that are newer than it."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
         """The user's last messages, newest last. They complete a query that refers to them."""
         self.recalled: tuple[str, ...] = ()
@@ -354,6 +356,7 @@ class Session:
         """Replace the opening. memories: in it (id, text). partial: a part is missing, and the opening says so."""
         text = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
         self.context.open_with(text, memories, partial=partial)
+        self.opening_kept = False
 
     def receive(self, message: str) -> None:
         """Record a message of the user: its language, for answers, and its text, for later queries.
@@ -371,6 +374,8 @@ class Session:
     def compacted(self) -> None:
         """Report that the host has compacted this session's context. Its memories may be injected again."""
         self.context.compact(self.last_turn)
+        if self.opening_kept:  # what it leaves out was in the conversation, and is not any more
+            self.opening_state, self.opening_kept = None, False
 
 
 class SessionRegistry:
@@ -491,7 +496,7 @@ class SessionRegistry:
         if all(memory.session_id == session.session_id for memory in memories):
             state = session.opening_state
             changes = {**state.changes, scope: after} if state.changes.get(scope) == before else state.changes
-            session.opening_state = replace(state, changes=changes)
+            session.opening_state, session.opening_kept = replace(state, changes=changes), True
 
     def withhold(self, scope: str, withheld: "Withheld") -> None:
         """Remove forgotten text from the openings of a scope's sessions."""

@@ -194,3 +194,14 @@ async def test_an_opening_stays_over_what_its_own_session_adds_and_is_made_anew_
         await memory.flush()
         assert "绿色" in await memory.opening(keeps)
         assert made == ["drops", "keeps"]
+
+
+async def test_an_opening_has_what_a_session_has_said_once_its_context_is_compacted(tmp_path: Path) -> None:
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        session = await memory.start_session("agent:main:main", user=OWNER)
+        await memory.opening(session)
+        await memory.after_reply(session, user="Remember that my locker is number 4711.", reply="OK")
+        await memory.flush()
+        assert "4711" not in await memory.opening(session), "the conversation has it"
+        session.compacted()
+        assert "4711" in await memory.opening(session)
