@@ -153,7 +153,7 @@ async def test_a_search_has_the_time_that_following_a_project_has_left(
 
         async def hanging(scope: Scope, **given: Any) -> int:
             if scope.key == "project:Apollo":
-                await asyncio.sleep(600)
+                await asyncio.Event().wait()
             return await refresh(scope, **given)
 
         async def noted(*given: Any, timeout_seconds: float, **named: Any) -> Any:

@@ -316,7 +316,7 @@ async def test_damaged_lines_are_named_and_the_others_taken_in(tmp_path: Path) -
         line(session_id=" ", summary="s"),
         line(kind="memory", text="t", scope="x:y"),
     ]
-    bad += ["[" * 100_000 + "\n", line(type="fact", content="z", expires="soon")]
+    bad += ["[" * 100_000 + "\n", *(line(type="fact", content="z", expires=day) for day in ("soon", "2026-02-31"))]
     content = "".join(fact(f"the good fact number {number}") + text for number, text in enumerate(bad))
     path.write_bytes(content.encode("latin-1", "replace") + b"\xff\xfe\n")
     report = await take_in(tmp_path / "w", "jsonl", path)
