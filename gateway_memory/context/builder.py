@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
@@ -285,12 +285,12 @@ class ContextBuilder:
             return
         with reply.timed("quotations"):
             hits = reply.recall.hits if reply.recall else ()
-            exchanges = await self._exchanges(reply, hits)
-            memories = tuple(
+            likely = tuple(
                 hit
                 for hit in still_holding(hits, reply.at, zone)
                 if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
             )
+            exchanges, memories = await asyncio.gather(self._exchanges(reply, hits), self._marked(reply, likely))
             # Unused episode slots are given to memories.
             free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
             memories = strongest(memories, settings.max_results + free)
@@ -333,23 +333,16 @@ class ContextBuilder:
         return record_lines(records or [], reply.message, self._runtime.zone, budget)
 
     async def _recall(self, reply: _Reply) -> Recall | None:
-        """Search for what the message needs, and mark what may no longer hold; None where recall is off or fails."""
+        """Search for what the message needs; None where recall is off or fails."""
         session = reply.session
         if not session.on("autoRecall"):
             return None
-        seconds = reply.left(_SEARCH_UNTIL)
         if session.who.joined:
-            await self.runner.completes("sync", seconds * _FILES_WITHIN, self._follow_joined(session))
-        recall, outdated = await asyncio.gather(
-            self._hits(reply, reply.left(_SEARCH_UNTIL)),  # following the joined scopes has taken its time
-            self.runner.run("outdated", seconds * _FILES_WITHIN, self._outdated(session)),
-        )
-        return replace(recall, hits=tuple(with_marks(recall.hits, outdated))) if recall and outdated else recall
-
-    async def _hits(self, reply: _Reply, seconds: float) -> Recall | None:
-        session, settings, talk = reply.session, reply.session.settings.auto_recall, reply.talk
+            seconds = reply.left(_SEARCH_UNTIL) * _FILES_WITHIN
+            await self.runner.completes("sync", seconds, self._follow_joined(session))
         if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
             return Recall()
+        settings, talk = session.settings.auto_recall, reply.talk
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
         try:
@@ -361,7 +354,7 @@ class ContextBuilder:
                         limit=settings.max_results,
                         episodes=episodes if scope == session.scope else 0,
                         min_score=0.0 if talk else least,
-                        timeout_seconds=seconds,
+                        timeout_seconds=reply.left(_SEARCH_UNTIL),
                         now=reply.at.timestamp(),
                         preceding=tuple(session.recent),
                         only=Filter(since=talk.start, until=talk.end) if talk else None,
@@ -374,6 +367,13 @@ class ContextBuilder:
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.runner.note("recall", error)
             return None
+
+    async def _marked(self, reply: _Reply, memories: Sequence[Hit]) -> Sequence[Hit]:
+        """Mark the memories that may no longer hold."""
+        if not memories:
+            return ()
+        outdated = await self.runner.run("outdated", reply.left(_QUOTE_UNTIL), self._outdated(reply.session))
+        return with_marks(memories, outdated or ())
 
     async def _outdated(self, session: Session) -> set[str]:
         """Return the ids of memories that may no longer hold."""
