@@ -1,10 +1,12 @@
 """A kind of scope that stands in the table of kinds alone has all that the others have."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +29,7 @@ from gateway_memory.serving.mcp.server import mcp_routes
 from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.serving.server import serve
+from gateway_memory.transfer.deletion import Deletion
 
 pytestmark = pytest.mark.xdist_group("service")
 
@@ -216,3 +219,29 @@ async def test_a_shell_beside_an_open_memory_searches_the_scope_that_it_names(pl
         assert TEXT in json.dumps(await answer_request(memory, request))
         rest = {"agent": memory.agent, "rest": "the red locker", **RED}
         assert TEXT in json.dumps(await answer_request(memory, rest))
+
+
+async def test_turns_that_wait_go_to_no_deleted_scope_that_their_session_has_joined(
+    tmp_path: Path, config: Path
+) -> None:
+    workspace = tmp_path / "memory"
+    whose: Any = {"user": "anna", "project": "Apollo", "team": "Red"}
+    async with GatewayMemory(load_config(config), workspace) as memory:
+        session = await memory.start_session(KEY, **whose)
+        await memory.after_reply(session, user="We decided that Red meets on Fridays.", reply="OK.")
+        await memory.flush()
+        await memory.end_session(session, reason="completed")
+    with contextlib.closing(sqlite3.connect(workspace / "journal.sqlite")) as journal, journal:
+        query = (
+            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot, joined) "
+            "VALUES ('user:anna', 'k', 's', ?, 'OK', 1, 1, -1, ?)"
+        )
+        for decision in ("We decided to use PostgreSQL in Apollo.", "We decided that Red meets on Mondays."):
+            journal.execute(query, (decision, "project:Apollo\nteam:Red"))
+    settings = load_config(config)
+    assert Deletion(workspace=workspace, store=settings.defaults.store).delete(Scope.parse("team:Red")).holds
+    async with GatewayMemory(settings, workspace) as memory:
+        await memory.flush()
+        red, apollo = await memory.visit(team="Red"), await memory.visit(project="Apollo")  # type: ignore[call-arg]
+        assert await memory.search(red, "", limit=9) == ()
+        assert ["PostgreSQL" in hit.text for hit in await memory.search(apollo, "", limit=9)] == [True]

@@ -348,13 +348,13 @@ async def test_a_turn_that_waits_for_a_deleted_project_goes_to_its_person(
         with psycopg.connect(dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
             query = (
                 'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, joined) '
-                "VALUES ('user:zoe', 'zoe', 's', 'We use Kafka in Apollo.', 'OK', 0, 0, -1, 'project:Apollo')"
+                "VALUES ('user:zoe', 'zoe', 's', 'We use Kafka in Apollo.', 'OK', 0, 0, -1, %s)"
             )
-            connection.execute(query)
+            connection.execute(query, ("project:Apollo\nproject:Zeus",))
             proof = await asyncio.to_thread(deletion.delete, Scope.parse("project:Apollo"))
             assert proof.holds
             assert proof.before["memories"] == 1
-            assert connection.execute("SELECT scope, joined FROM turns").fetchall() == [("user:zoe", "")]
+            assert connection.execute("SELECT scope, joined FROM turns").fetchall() == [("user:zoe", "project:Zeus")]
 
 
 async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: str, tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ class JournalInPlace:
             for scope in scopes:
                 for table, rows in reversed([*_ROWS.items()]):
                     database.execute(f"DELETE FROM {table} WHERE {rows}", (scope,))
-                database.execute("UPDATE turns SET joined = '' WHERE joined = ?", (scope,))
+            session_state.leave_scopes(database, scopes)
         with self._translated():
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

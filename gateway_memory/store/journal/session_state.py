@@ -5,7 +5,7 @@ Functions over a connection in a transaction.
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -194,6 +194,14 @@ class NewTurn:
     extract: bool = True
     episode: bool = False
     joined: str = ""
+
+
+def leave_scopes(database: Database, scopes: Collection[str]) -> None:
+    """Keep nothing of waiting turns in these shared scopes, which are deleted. The turns stay."""
+    for (joined,) in database.execute("SELECT DISTINCT joined FROM turns WHERE joined <> ''").fetchall():
+        kept = "\n".join(key for key in joined.split("\n") if key not in scopes)
+        if kept != joined:
+            database.execute("UPDATE turns SET joined = ? WHERE joined = ?", (kept, joined))
 
 
 def accept(database: Database, turn: NewTurn, slot: int) -> int:

@@ -14,6 +14,7 @@ from gateway_memory.runtime.ground import EVERY
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.migration import Side, quoted, select
+from gateway_memory.store.journal.session_state import leave_scopes
 from gateway_memory.store.journal.sql import member
 from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
@@ -63,7 +64,7 @@ class ScopeTables:
             for _, query, values in self._each(connection, "DELETE", scopes):
                 connection.execute(query, values)
             connection.execute("DELETE FROM links WHERE target = ANY(%s)", (keys,))
-            connection.execute("UPDATE turns SET joined = '' WHERE joined = ANY(%s)", (keys,))
+            leave_scopes(Transaction(connection), keys)
 
     def _each(
         self, connection: psycopg.Connection[Any], verb: str, scopes: Sequence[Scope]
