@@ -9,6 +9,7 @@ import signal
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,18 @@ from served import written
 
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.cli.main import main
+from gateway_memory.cli.options import Parser, add_whose, named_of
 from gateway_memory.commands.dispatch import answer_request
+from gateway_memory.edge.phrases import say
+from gateway_memory.identity import session_types
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
 from gateway_memory.serving.mcp.server import mcp_routes
+from gateway_memory.serving.mcp.tools import open_context
 from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.serving.server import serve
+from gateway_memory.store.disk.own import NotOwnError, Owned
 from gateway_memory.transfer.deletion import Deletion
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -245,3 +251,57 @@ async def test_turns_that_wait_go_to_no_deleted_scope_that_their_session_has_joi
         red, apollo = await memory.visit(team="Red"), await memory.visit(project="Apollo")  # type: ignore[call-arg]
         assert await memory.search(red, "", limit=9) == ()
         assert ["PostgreSQL" in hit.text for hit in await memory.search(apollo, "", limit=9)] == [True]
+
+
+def test_its_files_are_nobody_elses(tmp_path: Path) -> None:
+    red, zoe = (tmp_path / Scope.parse(key).folder for key in ("team:red", "user:zoe"))
+    for folder in (red, zoe):
+        (folder / "memory").mkdir(parents=True)
+    (tmp_path / "MEMORY.md").write_text("- The owner's\n")
+    (red / "MEMORY.md").symlink_to(tmp_path / "MEMORY.md")
+    (red / "memory" / "2026-01-05.md").write_text("- The team's\n")
+    (zoe / "memory" / "2026-01-05.md").hardlink_to(red / "memory" / "2026-01-05.md")
+    owned = Owned(tmp_path)
+    for file in (red / "MEMORY.md", zoe / "memory" / "2026-01-05.md"):
+        with pytest.raises(NotOwnError):
+            owned.look(file.relative_to(tmp_path).as_posix())
+
+
+async def test_its_folder_tells_which_scope_it_is(place: list[str]) -> None:
+    scope = Scope.parse("team:red")
+    assert Scope.of_folder(scope.folder) == scope
+    async with opened(place) as memory:
+        assert await parts(memory).storage.documents.folders() == [scope.folder]
+
+
+def test_its_sessions_may_be_excluded_by_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "team", replace(TEAM, session_type="group"))
+    assert session_types(KEY, Scope.parse("team:red")) == ("group",)
+
+
+def test_messages_name_it_among_the_forms_of_a_scope() -> None:
+    with pytest.raises(UsageError, match="team:NAME"):
+        Scope.parse("nobody")
+
+
+def test_in_the_shell_it_stands_beside_whoever_may_join_it() -> None:
+    parser = Parser()
+    add_whose(parser, joined="read besides")
+    assert named_of(parser.parse_args(["--user", "anna", "--team", "red"])) == {"user": "anna", "team": "red"}
+
+
+async def test_whoever_asks_in_it_next_may_be_somebody_else(place: list[str]) -> None:
+    async with opened(place) as memory:
+        session, client = await memory.start_session(KEY, **RED), await open_context(memory, "cli", RED)  # type: ignore[arg-type]
+        assert client[1].key == "agent:main:mcp:group:cli"
+        await memory.answer(session, "忘掉我喜欢喝茶")
+        assert session.language == "en", "one who writes Chinese changes nobody else's language"
+        with pytest.raises(UsageError, match="has not joined 'team:blue'"):
+            await memory.attach_session(session.session_id, team="blue")  # type: ignore[call-arg]
+
+
+async def test_the_owner_links_nobody_to_it(place: list[str]) -> None:
+    async with opened(place) as memory:
+        answer = await memory.answer(await memory.visit(user="zoe"), "/memory link team:red")
+        assert answer is not None
+        assert answer.text == say("en", "link_not_shared")
