@@ -12,6 +12,7 @@ import pytest
 from scripted_provider import Fail, Provider, Say, Step, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.scope import KINDS
 from recall import EmbedderSettings
 
 SAID = "I live in Cork. That is how the ballad of the lighthouse keeper goes on, by the way, in its third stanza."
@@ -66,9 +67,8 @@ def lines(folder: Path) -> list[str]:
     return [line[2:].partition(" <!--")[0] for line in text.split("\n") if line.startswith("- ")]
 
 
-async def say(memory: GatewayMemory, message: str, *, room: str | None = None) -> None:
-    user = OWNER if room is None else None
-    session = await memory.start_session("agent:main:telegram:direct:1", user=user, room=room)
+async def say(memory: GatewayMemory, message: str, **whose: Any) -> None:
+    session = await memory.start_session("agent:main:telegram:direct:1", **(whose or {"user": OWNER}))
     await memory.after_reply(session, user=message, reply="I see.")
     await memory.flush()
 
@@ -143,9 +143,13 @@ async def test_a_line_that_was_edited_by_hand_stays(provider: Provider, opened: 
         assert lines(tmp_path) == ["I live in Cork, and like it"]
 
 
-async def test_in_a_group_nobody_takes_back_what_another_asked_to_remember(provider: Provider, opened: Open) -> None:
+@pytest.mark.parametrize("kind", ["room", "team"])
+async def test_where_several_speak_nobody_takes_back_what_another_asked_to_remember(
+    provider: Provider, opened: Open, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setitem(KINDS, "team", replace(KINDS["room"], name="team", folder="teams"))
     async with opened() as memory:
-        await say(memory, f"Remember that the tram stops at ten. {SAID}", room="chess")
+        await say(memory, f"Remember that the tram stops at ten. {SAID}", **{kind: "chess"})
         assert [row["text"] for row in rules_lines(provider.asked[0])] == [KEPT]
         await say(memory, "Remember that the tram stops at ten.")
         assert [row["text"] for row in rules_lines(provider.asked[1])] == ["the tram stops at ten"]
