@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
@@ -122,7 +122,7 @@ class NotifierStatus:
     reason: str = ""
     sent: int = 0
     received: int = 0
-    dropped: Mapping[str, int] = field(default_factory=Counter)
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 # Events as JSON, for the journal.

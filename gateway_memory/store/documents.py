@@ -3,13 +3,13 @@
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from gateway_memory.store import markdown
 
@@ -37,14 +37,6 @@ class Patch:
     made: bool
     digest: str
     hunks: tuple[Hunk, ...]
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Patch":
-        """Return the patch from the mapping that `asdict` and JSON produced."""
-        hunks = tuple(
-            Hunk(at=hunk["at"], before=tuple(hunk["before"]), after=tuple(hunk["after"])) for hunk in raw["hunks"]
-        )
-        return cls(file=raw["file"], made=raw["made"], digest=raw["digest"], hunks=hunks)
 
 
 def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:

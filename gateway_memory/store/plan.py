@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, Patch, is_writable
 from gateway_memory.store.markdown import Addition
-from gateway_memory.store.record import MemoryRecord, Review, Settled
+from gateway_memory.store.record import MemoryRecord, Review, Settled, decoded
 from gateway_memory.store.report import Rated
 
 Stage = Literal[
@@ -130,25 +130,13 @@ class Plan:
 
     @classmethod
     def from_json(cls, body: str) -> "Plan":
-        """Return the plan from the result of `to_json`."""
-        raw: dict[str, Any] = json.loads(body)
-        raw["turns"] = tuple(raw["turns"])
-        raw["added"] = tuple(_record(item) for item in raw["added"])
-        raw["retired"] = tuple(Retired(**{**item, "memory": _record(item["memory"])}) for item in raw["retired"])
-        raw["moved"] = tuple(Moved(**{**item, "memory": _record(item["memory"])}) for item in raw.get("moved", ()))
-        raw["outcomes"] = tuple(ReceiptLine(**item) for item in raw["outcomes"])
-        raw["reviews"] = tuple(
-            Review(**{**item, "memory": _record(item["memory"]), "supersedes": tuple(item["supersedes"])})
-            for item in raw.get("reviews", ())
-        )
-        raw["rated"] = tuple(Rated(**item) for item in raw.get("rated", ()))
-        raw["settled"] = tuple(Settled(**item) for item in raw.get("settled", ()))
-        raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
-        return cls(**raw)
+        """Return the plan from the result of `to_json`.
 
-
-def _record(raw: Any) -> MemoryRecord:
-    record = MemoryRecord.from_json(raw)
-    if not is_writable(record.file):
-        raise ValueError("a memory of a document that is not ours")
-    return record
+        Raises:
+            ValueError: it is none.
+        """
+        plan = decoded(cls, json.loads(body))
+        memories = [*plan.records(), *(review.memory for review in plan.reviews)]
+        if not all(is_writable(memory.file) for memory in memories):
+            raise ValueError("a memory of a document that is not ours")
+        return plan

@@ -1,12 +1,37 @@
 """The record of one memory, as it is stored, exported, imported and shown; and what of it waits for a review."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from extractor import Doubt, traits_of
 from gateway_memory.store.markdown import MemoryType
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+def decoded(kind: type[T], raw: object) -> T:
+    """Return a value of a dataclass from what `asdict` and JSON made of one.
+
+    A field that is missing has its default, and one that is unknown is left out: another version wrote it.
+
+    Raises:
+        ValueError: it is a value of another shape.
+    """
+    value: T = _adapter(kind).validate_python(raw)  # type: ignore[arg-type]  # mypy: a type is not Hashable
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # hooks decode nothing
+
+    return TypeAdapter(kind)
+
 
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
@@ -59,29 +84,12 @@ class MemoryRecord:
         """Whether it may move to MEMORY.md if it qualifies."""
         return self.type != "S" and traits_of(self.category).distilled
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as a mapping for JSON."""
-        return asdict(self)
-
     def exported(self) -> dict[str, Any]:
         """Return the record for an export: every field except those that are only meaningful in this store."""
         row = {name: value for name, value in asdict(self).items() if name not in _NOT_EXPORTED}
         at = datetime.fromtimestamp(self.at, UTC).isoformat()
         lists = {"entities": list(self.entities), "annotations": list(self.annotations)}
         return {**row, **lists, "at": at, "session": self.session_key}
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "MemoryRecord":
-        """Return the record from a mapping that `to_json` produced, possibly in an earlier version.
-
-        Raises:
-            ValueError, TypeError: the mapping is invalid.
-        """
-        lists = {"entities": tuple(raw["entities"]), "annotations": tuple(raw.get("annotations", ()))}
-        record = cls(**{**raw, **lists})
-        if not isinstance(raw["text"], str) or not isinstance(raw["at"], int | float):
-            raise TypeError("a memory of another shape")
-        return record
 
 
 RECORD_FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
@@ -111,9 +119,9 @@ class Review:
     supersedes: tuple[str, ...] = ()
     state: ReviewState = "waiting"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what has no column of its own as a mapping for JSON."""
-        return {"memory": self.memory.to_json(), "against": self.against, "supersedes": list(self.supersedes)}
+    def stored(self) -> dict[str, Any]:
+        """Return what has no column of its own, for JSON."""
+        return {"memory": asdict(self.memory), "against": self.against, "supersedes": list(self.supersedes)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

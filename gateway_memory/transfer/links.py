@@ -5,7 +5,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from extractor import same_text
@@ -22,7 +22,7 @@ from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
 from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.record import MemoryRecord, decoded
 from gateway_memory.sync.follower import Storage, record_of
 from recall import Stored
 
@@ -120,7 +120,7 @@ class ContentLinker:
             new = [each for each in records if each.id not in ids and same_text(each.text) not in texts]
             added = {each.id for each in new}
             linked = {
-                each.id: json.dumps({"record": each.to_json(), "shared": each.id not in added}, ensure_ascii=False)
+                each.id: json.dumps({"record": asdict(each), "shared": each.id not in added}, ensure_ascii=False)
                 for each in records
             }
             await self._storage.links.add_items(source.key, "memory", linked)
@@ -150,7 +150,7 @@ class ContentLinker:
         back: list[MemoryRecord] = []
         leaving: list[MemoryRecord] = []
         for identity, body in linked.items():
-            row, record = rows.get(identity), MemoryRecord.from_json(body["record"])
+            row, record = rows.get(identity), decoded(MemoryRecord, body["record"])
             if row and not body["shared"]:
                 now = await self._merger.memory(source, row)
                 leaving.append(now)

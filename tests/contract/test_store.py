@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -759,7 +758,7 @@ async def test_the_state_of_a_living_process_is_kept_until_it_leaves(store: Stor
         replaced=1,
         updates=2,
         told=1,
-        mqtt=NotifierStatus(state="waiting", since=4.0, reason="refused", sent=3, dropped=Counter(late=2)),
+        mqtt=NotifierStatus(state="waiting", since=4.0, reason="refused", sent=3, dropped={"late": 2}),
     )
     assert await store.health.processes() == {}
     await store.health.note(state)

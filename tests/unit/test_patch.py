@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.store.documents import Patch, patch_of, taken_back
+from gateway_memory.store.record import decoded
 
 texts = st.lists(st.sampled_from(["", "- one", "- two", "# T", "prose\r", "- three <!-- gm:abcdefgh -->"])).map(
     "\n".join
@@ -16,7 +17,7 @@ texts = st.lists(st.sampled_from(["", "- one", "- two", "# T", "prose\r", "- thr
 @given(texts, texts)
 def test_a_patch_takes_its_edit_back_also_from_the_journal(before: str, after: str) -> None:
     patch = patch_of("MEMORY.md", before, after, made=False)
-    kept = Patch.from_json(json.loads(json.dumps(asdict(patch))))
+    kept = decoded(Patch, json.loads(json.dumps(asdict(patch))))
     assert kept == patch
     if before != after:
         assert taken_back(after, kept) == before

@@ -1,14 +1,15 @@
 """The health of a workspace: the state of each process, beside its lease, and what failed, counted by kind."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
+from gateway_memory.store.record import decoded
 from notifier import NotifierStatus
 
 _KINDS_KEPT: Final = 50
@@ -46,26 +47,6 @@ class ProcessState:
     told: int = 0
     mqtt: NotifierStatus | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as values for JSON."""
-        mqtt = self.mqtt and replace(self.mqtt, dropped=dict(self.mqtt.dropped))  # `asdict` can't copy a Counter
-        return asdict(replace(self, mqtt=mqtt))
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "ProcessState":
-        """Return the state from the result of `to_json`. What another version wrote besides is left out.
-
-        Raises:
-            ValueError, KeyError, TypeError, AttributeError: it is none.
-        """
-        known = _known(cls, raw)
-        mqtt = known.pop("mqtt", None)
-        return cls(**known, mqtt=None if mqtt is None else NotifierStatus(**_known(NotifierStatus, mqtt)))
-
-
-def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
-    return {each.name: raw[each.name] for each in fields(kind) if each.name in raw}
-
 
 class Health(Table):
     """Which processes have the workspace open, how they are, and what failed lately.
@@ -91,7 +72,7 @@ class Health(Table):
 
         def work(database: Database) -> None:
             if state is not None:
-                database.execute(_PUT, (json.dumps(state.to_json()), self._slot.number))
+                database.execute(_PUT, (json.dumps(asdict(state)), self._slot.number))
             if rows:
                 database.executemany(_ADD, rows)
                 database.execute(_DELETE_OLD, (since,))
@@ -110,7 +91,7 @@ class Health(Table):
         for slot, body in rows:
             if slot in living:
                 with suppress(*UNDECODABLE):  # the process writes it again
-                    states[slot] = ProcessState.from_json(json.loads(body))
+                    states[slot] = decoded(ProcessState, json.loads(body))
         return states
 
     async def failures(self, *, since: float) -> list[Failure]:

@@ -12,7 +12,7 @@ from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.plan import Plan, Receipt, ReceiptLine
-from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
+from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord, decoded
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
@@ -399,5 +399,5 @@ def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
 
 
 def _undo_entry(row: Sequence[Any]) -> UndoEntry:
-    patches = tuple(Patch.from_json(patch) for patch in json.loads(row[3]))
+    patches = tuple(decoded(Patch, patch) for patch in json.loads(row[3]))
     return UndoEntry(receipt=row[0], plan=Plan.from_json(row[2]), patches=patches)

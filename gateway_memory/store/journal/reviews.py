@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.record import MemoryRecord, Review, ReviewState
-
-if TYPE_CHECKING:
-    from extractor import Doubt
+from gateway_memory.store.record import Review, ReviewState, decoded
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""
@@ -77,7 +74,7 @@ def save_reviews(database: Database, plan: Plan) -> None:
     rows = [
         (
             plan.scope, review.memory.id, review.state, review.reason, review.at, review.memory.text,
-            review.memory.turn, review.memory.expires, json.dumps(review.to_json(), ensure_ascii=False),
+            review.memory.turn, review.memory.expires, json.dumps(review.stored(), ensure_ascii=False),
         )
         for review in plan.reviews
     ]  # fmt: skip
@@ -90,15 +87,7 @@ def _review(row: Sequence[Any]) -> Review | None:
     """Decode a row; None for one that can't be decoded, which stays as it is for a repair by hand."""
     scope, state, reason, at, body = row
     try:
-        raw = json.loads(body)
-        return Review(
-            scope=str(scope),
-            memory=MemoryRecord.from_json(raw["memory"]),
-            reason=cast("Doubt", str(reason)),
-            at=float(at),
-            against=str(raw["against"]),
-            supersedes=tuple(str(each) for each in raw["supersedes"]),
-            state=cast("ReviewState", str(state)),
-        )
+        stored = {"scope": scope, "state": state, "reason": reason, "at": at}
+        return decoded(Review, {**json.loads(body), **stored})
     except UNDECODABLE:
         return None

@@ -14,10 +14,10 @@ from gateway_memory.runtime.ground import Database
 from gateway_memory.store.journal.requests import Request, begin
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.report import ReplyReport
 
 if TYPE_CHECKING:
     from gateway_memory.store.plan import Plan
-    from gateway_memory.store.report import ReplyReport
 
 _READ: Final = 2_000
 """The maximum number of observations that are read for a session's summary: the first and the newest ones."""
@@ -189,7 +189,7 @@ class NewTurn:
     at: float
     accepted_at: float
     recalled: tuple[str, ...] = ()
-    report: "ReplyReport | None" = None
+    report: ReplyReport | None = None
     seen: tuple[Observation, ...] = ()
     extract: bool = True
     episode: bool = False
@@ -247,5 +247,5 @@ _of_turn: Final = attrgetter(
 _of_reply: Final = attrgetter("scope", "session_id", "at", "session_key", "turn_id")
 
 
-def _as_json(report: "ReplyReport | None") -> str:
+def _as_json(report: ReplyReport | None) -> str:
     return json.dumps(report.to_json(), separators=(",", ":")) if report else ""

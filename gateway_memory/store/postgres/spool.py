@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,10 +18,11 @@ from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.session_state import NewTurn, Observation, accept_all
+from gateway_memory.store.journal.session_state import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
+from gateway_memory.store.record import decoded
 from gateway_memory.store.report import ReplyReport
 
 log = get_logger(__name__)
@@ -349,19 +350,9 @@ def waiting_in(path: Path) -> int:
 
 
 def _to_json(turn: NewTurn) -> dict[str, Any]:
-    return {
-        **asdict(replace(turn, report=None)),
-        "report": turn.report.to_json() if turn.report else None,
-    }
+    return {**asdict(turn), "report": turn.report.to_json() if turn.report else None}
 
 
 def _from_json(raw: dict[str, Any]) -> NewTurn:
-    report, observations = raw["report"], raw["seen"]
-    return NewTurn(
-        **{
-            **raw,
-            "recalled": tuple(raw["recalled"]),
-            "report": ReplyReport.from_json(report) if report else None,
-            "seen": tuple(Observation(**each) for each in observations),
-        }
-    )
+    report = raw["report"]
+    return decoded(NewTurn, {**raw, "report": ReplyReport.from_json(report) if report else None})
