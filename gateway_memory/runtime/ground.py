@@ -6,8 +6,9 @@ nothing of ours, and at first next to nothing at all.
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
@@ -202,18 +203,21 @@ class Database(Protocol):
         """Run one statement for each sequence of values."""
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package, which imports each public name when it is first used.
+_STUB_IMPORT: Final = re.compile(r"^from (\.[\w.]+) import (\w+)", re.MULTILINE)
 
-    homes: the names, with spaces between, by the module that has them.
+
+def lazy(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the `__all__` and the `__getattr__` of a package, which imports each public name when it is first used.
+
+    file: the package's `__init__.py`, beside which `__init__.pyi` names the module of each name.
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    homes = {name: home for home, name in _STUB_IMPORT.findall(Path(f"{file}i").read_text("utf-8"))}
 
     def load(name: str) -> Any:
-        if name not in home_of:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        value = getattr(import_module(homes[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return load
+    return list(homes), load
