@@ -13,7 +13,7 @@ from operator import mul
 from typing import Final, Literal, TypeAlias
 
 from .categories import traits_of
-from .tables.reader import table
+from .tables import table
 from .types import Candidate
 
 Kind: TypeAlias = Literal["change", "statement", "wish"]

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("secrets")
 _NUMBERS: Final = _TABLE.patterns("numbers", flags=0)

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Cleaned
 
 from .layers import Cut, Traced, carried_out, views, without_invisible

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .layers import views
 

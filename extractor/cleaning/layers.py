@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _AROUND = 600
 """Characters of context; a secret and its name are closer to each other."""

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .checksums import checked
 from .layers import Traced

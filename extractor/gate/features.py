@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor.language.kind import LONGEST_READ, is_chinese
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("gate")
 _WORDS: Final = _TABLE.sets("words")

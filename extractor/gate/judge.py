@@ -11,7 +11,7 @@ from extractor.language.sentences import Sentence, is_machine_line, sentences, w
 from extractor.rules.extract import extract_rules
 from extractor.rules.language import language_of
 from extractor.settings import ExtractorSettings
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Reason, Turn, Verdict
 
 from .features import CHINESE, LATIN, REPLY, Gate, chinese_features, latin_features, reply_features

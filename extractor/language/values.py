@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("values")
 _PATTERNS: Final = _TABLE.patterns()

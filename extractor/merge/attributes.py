@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final, Literal, cast
 
 from extractor.language.vocabulary import names_of_kind, stem
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("merging")
 

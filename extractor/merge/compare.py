@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import polarity, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .attributes import ONE_AT_A_TIME, ROLES
 from .statement import Statement, clauses, exclude_each_other, read

@@ -12,7 +12,7 @@ from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known
 
 from .attributes import slots

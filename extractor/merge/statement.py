@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import left_behind, names_of_kind, statement_words, stem, without_kind
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .attributes import CUES, PEOPLE, Mark
 from .attributes import marks as marks_of_change

@@ -10,7 +10,7 @@ from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
 from extractor.rules.language import language_of
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Turn
 
 from .attributes import marks

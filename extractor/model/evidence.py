@@ -20,7 +20,7 @@ from extractor.cleaning.injection import commands_the_machine
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Action, Candidate, Importance, Kept, Known, Turn
 
 from . import quotations

@@ -10,7 +10,7 @@ from typing import Final
 from extractor.categories import traits_of
 from extractor.cleaning.injection import commands_the_machine, readings, without
 from extractor.rules.extract import gives_instructions
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Turn
 
 from .summary import Summary

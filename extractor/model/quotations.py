@@ -16,7 +16,7 @@ from extractor.merge.unread import may_be, points_back, text_of
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.rules.language import language_of
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Turn
 
 from .support import Sources, expiry_of, share_repeated

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .exchanges import exchanges_of, outline_of
 from .prompt import as_data, list_schema, object_schema, text_schema

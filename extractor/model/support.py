@@ -14,7 +14,7 @@ from typing import Final, Literal
 from extractor.language.kind import has_han, is_chinese
 from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of, without_dates
 from extractor.language.vocabulary import names_of_kind, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()

@@ -7,7 +7,7 @@ from typing import Final
 from extractor.categories import traits_of
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import names_of_kind
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Turn
 
 from .borrowed import is_verse, own_words

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, cast
 
 from extractor.categories import traits_of
 from extractor.language.kind import has_han
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Importance, MemoryType  # noqa: TC001 - `cast` names them
 
 from . import statements_en, statements_zh, wishes_en

@@ -5,7 +5,7 @@ from typing import Final
 
 from extractor.categories import traits_of
 from extractor.language.sentences import Sentence
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .language import Language
 from .reading import KEPT, KEPT_ALONE, Reading
