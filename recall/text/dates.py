@@ -17,6 +17,7 @@ class Span(NamedTuple):
 
 
 _TABLE = table("dates")
+((_, _CUE),) = _TABLE.compiled("cues", flags=0)
 _PATTERNS = _TABLE.compiled("spans", flags=0)
 _NAMED = {name: (unit, int(count)) for (unit, count), names in _TABLE.rows("named") for name in names}
 _UNITS = {name: unit for (unit,), names in _TABLE.rows("units") for name in names}
@@ -31,6 +32,8 @@ _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
 def spans_of(text: str, now: float, zone: tzinfo | None) -> tuple[Span, ...]:
     """Return the spans of time that a text names, seen from `now` (epoch seconds); `zone` None is the host's own."""
     text = text[:_LONGEST].lower()
+    if not _CUE.search(text):  # nearly all messages
+        return ()
     today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
     spans: list[Span] = []
     taken: list[tuple[int, int]] = []
