@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
-from recall.encoding.embedder import Embedder
-from recall.index.thread import IndexThread
+from recall.embedder import Embedder
 from recall.rows.sqlite import SqliteRows
 from recall.search.query import PRECEDING_TURNS, SearchRequest
 from recall.settings import EmbedderSettings, RecallSettings, installed_encoders
 from recall.text.words import LONGEST_EMBEDDED, clean_text
-from recall.threads import SEARCH, WRITE
+from recall.threads import SEARCH, WRITE, IndexThread
 from recall.types import Entry, FileChange, FileEntries, Filter, Hit, Near, Recall, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
