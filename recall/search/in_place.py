@@ -78,15 +78,15 @@ def _scored(
         key=lambda one: (-one[0], -one[2].at),
     )
     first = ranked[0][0]
-    evidence = calibration.by_words(
+    message = calibration.Message(
         lead=first - (ranked[_TENTH][0] if len(ranked) > _TENTH else 0.0),
-        coverage=max(coverage for _, coverage, _, _ in ranked),
+        both=max(coverage for _, coverage, _, _ in ranked),
         selves=query.selves,
         leans=query.leans,
         task=query.task,
-        dated=0.0,
         asks=query.asks,
     )
+    evidence = calibration.evidence(message, by_meaning=False)
     scored = [
         (calibration.by_words_behind(evidence, first - rank, applies=applies), row)
         for rank, coverage, row, applies in ranked

@@ -190,7 +190,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
     message = _message(lexical, scores[best], near, best, named=lexical.named and request.episodes > 0)
-    evidence = _evidence(message, near)
+    evidence = calibration.evidence(message, by_meaning=near.cosines is not None)
     silent = not applying and evidence < _odds(min_score)
     if len(best) > _RERANKED_FIRST and not silent:
         near = _rerank(index, lexical, best, vector)
@@ -336,21 +336,6 @@ def _message(
         foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
         assisted=lexical.rows.constants().assisted,
-    )
-
-
-def _evidence(message: calibration.Message, near: _Reranked) -> float:
-    """Return the log-odds that a row is of use for the message."""
-    if near.cosines is not None:
-        return calibration.evidence(message)
-    return calibration.by_words(
-        lead=message.lead,
-        coverage=message.both,
-        selves=message.selves,
-        leans=message.leans,
-        task=message.task,
-        dated=message.dated,
-        asks=message.asks,
     )
 
 

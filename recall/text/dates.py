@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-from recall.text import table
+from recall.tables import table
 
 
 class Span(NamedTuple):

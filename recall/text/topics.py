@@ -8,7 +8,7 @@ word of liking is near.
 import re
 from collections.abc import Iterable
 
-from recall.text import table
+from recall.tables import table
 
 # The bits of a row's traits: a standing preference or instruction; a question; one bit for each topic, in the order of
 # the table; and that it has Chinese, Japanese or Korean in it.

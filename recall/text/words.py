@@ -14,7 +14,7 @@ from zlib import crc32
 
 import Stemmer
 
-from recall.text import table
+from recall.tables import table
 from recall.types import Entry
 
 _TABLE = table("words")
@@ -147,7 +147,7 @@ def embedded_text(entry: Entry) -> str:
 # Everyday words that may stand for each other in a question and its answer: sofa and couch, 工资 and 薪水. The encoder
 # hardly sees what a kind and its members have in common, and a question rarely uses the word of the answer.
 
-_GROUPS = Path(__file__).with_name("alike.txt")
+_GROUPS = Path(__file__).parents[1] / "tables" / "alike.txt"
 """A group a line, Chinese among the English. A kind stands beside its usual members."""
 
 

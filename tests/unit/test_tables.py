@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import extractor.tables
-import recall.text
+import recall.tables
 from gateway_memory.runtime.tables import Table
 
 TABLES = sorted(
     path
-    for package in (extractor.tables, recall.text)
+    for package in (extractor.tables, recall.tables)
     for path in Path(str(package.__file__)).parent.glob("*.txt")
     if path.name != "alike.txt"  # groups of words, without heads
 )
