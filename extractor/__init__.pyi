@@ -6,9 +6,9 @@ from .categories import traits_of as traits_of
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
 from .cleaning.injection import without_commands as without_commands
-from .gate.judge import judge as judge
-from .gate.judge import statements as statements
-from .gate.judge import telling as telling
+from .gate import judge as judge
+from .gate import statements as statements
+from .gate import telling as telling
 from .language.kind import has_han as has_han
 from .language.kind import is_greeting as is_greeting
 from .language.kind import is_mostly_chinese as is_mostly_chinese

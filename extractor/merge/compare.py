@@ -15,8 +15,7 @@ from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import polarity, statement_words
 from extractor.tables import table
 
-from .attributes import ONE_AT_A_TIME, ROLES
-from .statement import Statement, clauses, exclude_each_other, read
+from .statement import ONE_AT_A_TIME, ROLES, Statement, clauses, exclude_each_other, read
 
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()

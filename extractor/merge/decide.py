@@ -15,9 +15,8 @@ from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, po
 from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known
 
-from .attributes import slots
 from .compare import compared, swapped, tells_of_change, turned
-from .statement import changed, happened, predicate, read, same_text, same_verb, says_now
+from .statement import changed, happened, predicate, read, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other

@@ -29,8 +29,6 @@ from .support import (
     Sources,
     Support,
     expiry_of,
-    is_a_question,
-    is_first_person,
     support,
     support_across_languages,
     without_report,
@@ -173,7 +171,7 @@ class _Conversation:
 def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
     """Return an entry with what it states as its content; or None, and why it states nothing."""
     content = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-    if not content or is_a_question(content):
+    if not content or _PATTERNS["question"].search(content):
         return "about_the_chat", None
     if traits_of(candidate.category).directive and not _PATTERNS["wished"].search(content):
         candidate = replace(candidate, category="fact")  # a small model calls an order what is none
@@ -243,7 +241,7 @@ def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
     quote, message = candidate.quote, turn.user
     sentence, is_wish = quotations.sentence_of(quote, message), traits_of(candidate.category).directive
     return (
-        is_first_person(content)
+        bool(_PATTERNS["first"].search(content))  # it speaks as the user
         or quotations.adds_a_denial(sentence, content)
         or quotations.changes_who(quote, message, content)
         or quotations.turns_must_and_wish(sentence, content)

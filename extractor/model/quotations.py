@@ -11,7 +11,7 @@ from extractor.language.sentences import LONGEST_READ, quotations, sentences
 from extractor.language.values import relative_dates_of, without_dates
 from extractor.language.vocabulary import CHANGE, names_of_kind, polarity, statement_words, stem
 from extractor.meaning import SPEAKER
-from extractor.merge.attributes import PEOPLE
+from extractor.merge.statement import PEOPLE
 from extractor.merge.unread import may_be, points_back, text_of
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of

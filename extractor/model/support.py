@@ -46,16 +46,6 @@ def without_report(content: str, *, wish: bool) -> str:
     return _of_user_zh(rest) if chinese else _of_user(rest)
 
 
-def is_a_question(content: str) -> bool:
-    """Return whether a statement is a question."""
-    return bool(_PATTERNS["question"].search(content))
-
-
-def is_first_person(content: str) -> bool:
-    """Return whether a statement speaks as the user, with "I" or 我."""
-    return bool(_PATTERNS["first"].search(content))
-
-
 def _of_user(rest: str) -> str:
     """Return what a report tells with "The user" for its pronoun; "" if it tells a feeling of the moment."""
     preferred = _PATTERNS["preference"].match(rest)

@@ -146,15 +146,15 @@ class PostgresRows(Rows):
         self._server.see(scope)
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._both(scope, where, after, self._number(scope), after, limit)
+        rows = self._loaded(scope, where, after, self._number(scope), after, limit)
         if not rows:
             self._evict(scope)
         return rows
 
-    def _both(self, scope: str, where: str, *values: Any) -> list[LoadedRow]:
+    def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:
         """Return rows of a scope as the index loads them, and keep their texts."""
         size = len(LoadedRow._fields)
-        query = f"select {LOADED}, {STORED} from {joined(self._slot.table)} {where}"
+        query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"
         texts = self._texts.get(scope)
         loaded = []
         for row in self._rows(query, *values):
@@ -175,21 +175,11 @@ class PostgresRows(Rows):
         self._server.see("")
         if self._scope(scope)[0] == revision:
             return ScopeChanges(revision, (), (), ())
-        self._server.see(scope)
-        with self._server.reading():
-            current, forgotten = self._scope(scope)
-            if current < revision or revision < forgotten:
-                return None
-            since = (self._number(scope), revision)
-            rows = self._both(scope, "where r.scope = ? and r.revision > ? order by r.sequence", *since)
-            removed = [
-                row[0] for row in self._rows("select sequence from removed where scope = ? and revision > ?", *since)
-            ]
-            vectors = self._vectors_since(*since)
+        changes = super().changed_since(scope, revision)
         texts = self._texts.get(scope, {})
-        for sequence in removed:
+        for sequence in changes.removed if changes else ():
             texts.pop(sequence, None)
-        return ScopeChanges(current, rows, removed, vectors)
+        return changes
 
     def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
         texts = self._texts.get(scope)
