@@ -192,7 +192,7 @@ class Receiver:
                 self._hello(message)
             elif isinstance(message, Gone):
                 self._gone(message)
-            else:
+            elif isinstance(message, EventMessage):
                 self._changed(message)
         except DroppedError as error:
             self.drop(error.reason)
@@ -328,30 +328,30 @@ class Receiver:
                     del self._uncommitted_upto[origin]
 
     async def _read_journal(self) -> None:
-        while self._unread:
-            origin = next(iter(self._unread))
-            self._unread.discard(origin)
-            try:
-                events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
-                for event in events:
-                    self._read_upto[origin] = event.number
-                    self._deliver(event)
-                    self._scopes.add(event.scope)
-                if events:
-                    self._note_received(origin, events[-1].number)
-                    self._to_follow.set()
-                if len(events) == _READ_AT_ONCE:  # there may be more
-                    self._unread.add(origin)
-            except BaseException:
-                self._unread.add(origin)
-                raise
+        await _each(self._unread, self._read_origin)
+
+    async def _read_origin(self, origin: str) -> None:
+        events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
+        for event in events:
+            self._read_upto[origin] = event.number
+            self._deliver(event)
+            self._scopes.add(event.scope)
+        if events:
+            self._note_received(origin, events[-1].number)
+            self._to_follow.set()
+        if len(events) == _READ_AT_ONCE:  # there may be more
+            self._unread.add(origin)
 
     async def _follow_files(self) -> None:
-        while self._scopes:
-            scope = next(iter(self._scopes))
-            self._scopes.discard(scope)
-            try:
-                await self._host.follow(scope)
-            except BaseException:
-                self._scopes.add(scope)
-                raise
+        await _each(self._scopes, self._host.follow)
+
+
+async def _each(waiting: set[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do the work for each name that waits. One whose work fails waits again."""
+    while waiting:
+        name = waiting.pop()
+        try:
+            await work(name)
+        except BaseException:
+            waiting.add(name)
+            raise
