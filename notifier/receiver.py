@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
@@ -291,8 +292,8 @@ class Receiver:
         async with asyncio.TaskGroup() as group:
             for name, event, work, pause in (
                 ("commit", self._to_commit, self.commit, _COMMIT_SECONDS),
-                ("read", self._to_read, self._read_journal, 0.0),
-                ("follow", self._to_follow, self._follow_files, _FOLLOW_SECONDS),
+                ("read", self._to_read, partial(_each, self._unread, self._read_origin), 0.0),
+                ("follow", self._to_follow, partial(_each, self._scopes, self._host.follow), _FOLLOW_SECONDS),
             ):
                 group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
 
@@ -327,9 +328,6 @@ class Receiver:
                 if self._uncommitted_upto.get(origin) == number:
                     del self._uncommitted_upto[origin]
 
-    async def _read_journal(self) -> None:
-        await _each(self._unread, self._read_origin)
-
     async def _read_origin(self, origin: str) -> None:
         events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
         for event in events:
@@ -341,9 +339,6 @@ class Receiver:
             self._to_follow.set()
         if len(events) == _READ_AT_ONCE:  # there may be more
             self._unread.add(origin)
-
-    async def _follow_files(self) -> None:
-        await _each(self._scopes, self._host.follow)
 
 
 async def _each(waiting: set[str], work: Callable[[str], Awaitable[None]]) -> None:

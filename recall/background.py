@@ -92,9 +92,6 @@ class Background:
     async def _count(self, priority: int = BACKGROUND) -> int:
         return await self._thread.run(lambda index: index.rows.totals()[1], priority)
 
-    async def _pending(self) -> list[tuple[int, str]]:
-        return await self._thread.run(lambda index: index.pending(_READ_AT_ONCE), BACKGROUND)
-
     async def _remove(self) -> bool:
         return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)
 

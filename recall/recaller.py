@@ -189,12 +189,12 @@ class Recaller:
     @property
     def generation(self) -> int:
         """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""
-        return self._thread.generation
+        return self._thread.index.generation if self._thread.index else 0
 
     @property
     def replaced(self) -> int:
         """How often the index was found damaged, and made again, since this was opened."""
-        return self._thread.replaced
+        return self._thread.index.damaged if self._thread.index else 0
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
         """Return the items that were inserted last, the newest first."""

@@ -158,17 +158,8 @@ class IndexThread:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._thread = PriorityThread("recall-index")
-        self._index: Index | None = None
-
-    @property
-    def generation(self) -> int:
-        """How often the index was replaced since it was opened."""
-        return 0 if self._index is None else self._index.generation
-
-    @property
-    def replaced(self) -> int:
-        """How often the index was found damaged since this was made, when it was opened or later."""
-        return 0 if self._index is None else self._index.damaged
+        self.index: Index | None = None
+        """While it is open."""
 
     async def open(self) -> bool:
         """Start the thread and open the index; return True if it was made anew.
@@ -187,7 +178,7 @@ class IndexThread:
         until = time.monotonic() + _OPEN_TIMEOUT_SECONDS
         while True:
             try:
-                self._index, made = await self._thread.submit(job, WRITE)
+                self.index, made = await self._thread.submit(job, WRITE)
             except RecallError as error:
                 if not isinstance(error, RowsBusyError) or time.monotonic() > until:
                     await self._thread.close()
@@ -198,15 +189,15 @@ class IndexThread:
 
     async def close(self) -> None:
         """Close the index and end the thread; what waits raises RecallError."""
-        index, self._index = self._index, None
+        index, self.index = self.index, None
         if index is not None:
             await self._thread.close(index.close)
 
     def opened(self) -> "Index":
         """Return the index. Raises RecallError where it is not open."""
-        if self._index is None:
+        if self.index is None:
             raise RecallError("recall is not open")
-        return self._index
+        return self.index
 
     async def run(
         self, job: "Callable[[Index], T]", priority: int = WRITE, *, timeout_seconds: float | None = None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from recall.index.index import Index
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
-from recall.ranking import rank
+from recall.tables import table
 from recall.text.words import terms_of, tokens_of
 from recall.types import Hit
 
@@ -25,6 +25,7 @@ _EXTRACTED_SHARE = 0.95
 _WHOLE_SHARE = 0.75
 # How much more of the message's terms, by weight, the words cover than each of their memories, to be a hit beside it.
 _ANSWERS_MORE = 0.5
+_IMPORTANCE_WEIGHT = table("weights").numbers("rank")["importance"]
 # Words that ask to remember are no part of what is to be remembered.
 _ASKING = frozenset(terms_of(tokens_of("please remember that 请记住 记住")))
 
@@ -151,7 +152,7 @@ def hits_of(
             continue
         if one.parts:
             # The term of a row's form contains that of its importance.
-            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
+            one.parts["importance"] = _IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
             one.parts["form"] -= one.parts["importance"]
         hits.append(Hit.of(row, one.score, related=one.related, parts=one.parts))
     return tuple(hits)

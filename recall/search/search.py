@@ -257,7 +257,7 @@ def _best(lexical: LexicalScores, scores: Floats, terms: Terms, limit: int) -> t
     if lexical.query.topics:
         traits = lexical.rows.traits.values
         applies = np.flatnonzero((traits & lexical.query.topics != 0) & (traits & STANDING != 0) & lexical.allowed)
-        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+        scores[applies] += rank.WEIGHTS["topic"]
         terms.added("task", scores)
         applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
     if not lexical.all_allowed:
@@ -286,9 +286,9 @@ def _assisted(
 ) -> NDArray[np.int64]:
     """Rank the candidates as in an assistant's log, in place, and return them, best first."""
     cosines = index.scale.cosines(Candidates.of(lexical.rows, best).cosines(vector.vector))
-    scores[best] += np.float32(rank.ASSISTED_MEANING_WEIGHT) * np.maximum(cosines, 0)
+    scores[best] += rank.WEIGHTS["assisted meaning"] * np.maximum(cosines, 0)
     terms.added("meaning", scores)
-    scores[best] += np.float32(rank.LECTURE_WEIGHT) * lexical.rows.constants().lectures[best]
+    scores[best] += rank.WEIGHTS["lecture"] * lexical.rows.constants().lectures[best]
     terms.added("form", scores)
     return best[np.lexsort((best, -scores[best]))]
 
@@ -381,7 +381,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     rows, query, constants = lexical.rows, lexical.query, lexical.rows.constants()
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
-    scores *= np.float32(rank.WORDS_WEIGHT)
+    scores *= rank.WEIGHTS["words"]
     scores = rank.with_adjacent(scores, constants.adjacent)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
@@ -389,8 +389,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
         if embedded is None or embedded.any():
             products = index.scale.less_common(vector.products(rows), rank.common_share(rows.vectors))
             cosines = rank.scaled(products, embedded, rank.LEAST_MEANING_RANGE)
-            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if vector.preceding else rank.MEANING_WEIGHT
-            cosines *= np.float32(weight)
+            cosines *= rank.WEIGHTS["meaning with context" if vector.preceding else "meaning"]
             scores += cosines
     terms.added("meaning", scores)
     if not query.looks_back:
@@ -399,10 +398,10 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     scores += constants.standing
     terms.added("form", scores)
     if query.own and constants.has_speakers:
-        scores += np.float32(rank.SPEAKER_WEIGHT) * np.isin(rows.speakers.values, lexical.terms)
+        scores += rank.WEIGHTS["speaker"] * np.isin(rows.speakers.values, lexical.terms)
         terms.added("speaker", scores)
     if query.spans:
-        scores += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
+        scores += rank.WEIGHTS["date"] * rank.dated(rows.at.values, query.spans)
         terms.added("date", scores)
     return scores
 
