@@ -17,9 +17,6 @@ class Debouncer(Generic[Key]):
         self._max_wait_seconds = max(debounce_seconds, max_wait_seconds)
         self._spans: dict[Key, tuple[float, float]] = {}  # key -> (first touch, last touch) since it was last due
 
-    def __len__(self) -> int:
-        return len(self._spans)
-
     def touch(self, key: Key, now: float) -> None:
         """Note new work for a key."""
         first, last = self._spans.get(key, (now, now))

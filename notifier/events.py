@@ -17,9 +17,6 @@ log = get_logger(__name__)
 class NotifierError(Exception):
     """An event could not be read or sent."""
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or self.__doc__)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChange:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
@@ -210,11 +210,7 @@ class Recaller:
 
     async def count(self, scope: str) -> int:
         """Return how many items a scope has."""
-        return sum((await self.counts(scope)).values())
-
-    async def counts(self, scope: str) -> Mapping[str, int]:
-        """Return how many items a scope has, by category; "" where none is known."""
-        return await self._read(lambda index: index.rows.counts(scope))
+        return await self._read(lambda index: index.rows.count(scope))
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that its first search need not."""

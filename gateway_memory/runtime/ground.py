@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
@@ -178,6 +178,26 @@ def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large:
             )
 
     return Bounded(follow_redirects=False, timeout=timeout_seconds)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait; None where it does not.
+
+    RFC 9110 10.2.3 has seconds or a date, OpenAI a header in milliseconds.
+    """
+    from email.utils import parsedate_to_datetime  # most processes call no server
+
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after", "")
+        if not value:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
 
 
 class Result(Protocol):

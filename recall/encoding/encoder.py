@@ -113,6 +113,14 @@ def scale_of(vectors: NDArray[Any]) -> Scale:
     return best if best.related - best.unrelated >= _LEAST_GAP and best.related < 1 else BUNDLED
 
 
+def unit_rows(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Return vectors at length 1; zero for one whose length is zero or not finite."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    usable = np.isfinite(lengths) & (lengths > 0)
+    vectors: NDArray[np.float32] = np.where(usable, rows / np.where(usable, lengths, 1), 0).astype(np.float32)
+    return vectors
+
+
 class Encoder(Protocol):
     """Turns texts into unit vectors. One thread calls it, which it may block."""
 
@@ -172,10 +180,7 @@ class GivenEncoder:
         rows = np.asarray(self._given.encode(texts), np.float32)
         if rows.ndim != _MATRIX or len(rows) != len(texts):
             raise ValueError(f"{self.name}: encode returned the shape {rows.shape} for {len(texts)} texts")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        usable = np.isfinite(lengths) & (lengths > 0)
-        vectors: NDArray[np.float32] = np.where(usable, rows / np.where(usable, lengths, 1), 0).astype(np.float32)
-        return vectors
+        return unit_rows(rows)
 
     def close(self) -> None:
         """Release what the host's encoder holds, if it has a `close`."""

@@ -341,10 +341,10 @@ class Rows:
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return [sequence for (sequence,) in self._of(scope, query, *values)]
 
-    def counts(self, scope: str) -> Mapping[str, int]:
-        """Return how many items a scope has, by category."""
-        query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
-        return dict(self._of(scope, query))
+    def count(self, scope: str) -> int:
+        """Return how many items a scope has."""
+        ((count,),) = self._of(scope, "select count(*) from row where scope = ? and kind = 'item'")
+        return int(count)
 
     # Writing
 

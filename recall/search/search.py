@@ -161,7 +161,7 @@ def lexical_scores(
             rank.bm25_into(scores, segment, *segment.find(wanted), weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
     if request.only is not None:
-        matching = index.matching(request.scope, request.only)
+        matching = np.array(index.rows.matching(request.scope, request.only), np.int64)
         allowed = allowed & np.isin(rows.sequences.values, matching, assume_unique=True)
     return LexicalScores(
         query=query,

@@ -95,7 +95,7 @@ def test_a_file_is_replaced_by_its_entries(rows: Rows) -> None:
     assert put(rows, entry(2), entry(3)) == (["i3"], ["i1"])
     assert {stored.entry.id for stored in rows.in_files("owner", ["MEMORY.md"])} == {"i2", "i3"}
     assert rows.replace("owner", [FileEntries(name="MEMORY.md", stamp=None)], {}).added == ()
-    assert (texts(rows), rows.stamps("owner"), rows.counts("owner")) == ([], {}, {})
+    assert (texts(rows), rows.stamps("owner"), rows.count("owner")) == ([], {}, 0)
 
 
 def test_an_unchanged_text_keeps_its_row_and_a_changed_one_gets_another(rows: Rows) -> None:
