@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from random import SystemRandom
 from typing import Final, TypeAlias
 
@@ -163,7 +163,6 @@ class Notifier:
                 self._sender.send,
                 self._sender.sweep,
                 self._say_hello,
-                self._greet,
                 self._ask,
                 self._answer,
             ):
@@ -171,19 +170,16 @@ class Notifier:
             group.create_task(self._sender.mark(), name="gateway-memory-notify-mark")
 
     async def _say_hello(self, link: Link) -> None:
+        """Tell our event numbers from time to time, and soon if somebody asks. One answer serves several of them."""
         want = True  # the first one asks the others for theirs
         while True:
             await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=want)])
             want = False
-            await asyncio.sleep(_HELLO_SECONDS)
-
-    async def _greet(self, link: Link) -> None:
-        """Answer instances that ask for our event numbers. One answer serves several of them."""
-        while True:
-            await self._receiver.wanted.wait()
-            await asyncio.sleep(_ANSWER_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_HELLO_SECONDS):
+                    await self._receiver.wanted.wait()
+                    await asyncio.sleep(_ANSWER_SECONDS)
             self._receiver.wanted.clear()
-            await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=False)])
 
     async def _ask(self, link: Link) -> None:
         missing = self._receiver.missing
@@ -194,11 +190,9 @@ class Notifier:
                 now = self._clock()
                 await link.send([self._wire.ask(gap.origin, gap.first, gap.last, now) for gap in gaps])
                 log.info("notify.asked", origins=len(gaps))
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._receiver.due_in()):
                     await missing.wait()
-            except TimeoutError:
-                pass
 
     async def _answer(self, link: Link) -> None:
         requests = self._receiver.requests

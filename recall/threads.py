@@ -175,17 +175,12 @@ class IndexThread:
             return index, index.open()
 
         self._thread.start()
-        until = time.monotonic() + _OPEN_TIMEOUT_SECONDS
-        while True:
-            try:
-                self.index, made = await self._thread.submit(job, WRITE)
-            except RecallError as error:
-                if not isinstance(error, RowsBusyError) or time.monotonic() > until:
-                    await self._thread.close()
-                    raise
-            else:
-                return made
-            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+        try:
+            self.index, made = await self._retried(job, WRITE, _OPEN_TIMEOUT_SECONDS)
+        except RecallError:
+            await self._thread.close()
+            raise
+        return made
 
     async def close(self) -> None:
         """Close the index and end the thread; what waits raises RecallError."""
@@ -209,10 +204,15 @@ class IndexThread:
         Raises:
             RecallError: the index is not open, cannot be read or written, or was locked for so long (by default 30 s).
         """
-        until = time.monotonic() + (_LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds)
+        seconds = _LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
+        return await self._retried(partial(_guarded, job, self.opened()), priority, seconds)
+
+    async def _retried(self, job: Callable[[], T], priority: int, seconds: float) -> T:
+        """Run a job in the thread, again and again while another process has the rows locked."""
+        until = time.monotonic() + seconds
         while True:
             try:
-                return await self._thread.submit(partial(_guarded, job, self.opened()), priority)
+                return await self._thread.submit(job, priority)
             except RowsBusyError:
                 if time.monotonic() >= until:
                     raise

@@ -121,13 +121,21 @@ def unit_rows(rows: NDArray[Any]) -> NDArray[np.float32]:
     return vectors
 
 
-class Encoder(Protocol):
-    """Turns texts into unit vectors. One thread calls it, which it may block."""
+class TextEncoder(Protocol):
+    """An encoder of a host's own. It is made and called in one thread, which it may block."""
 
     @property
     def name(self) -> str:
         """The encoder and its version. Vectors of an encoder with another name are computed again."""
         ...
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
+        ...
+
+
+class Encoder(TextEncoder, Protocol):
+    """Turns texts into unit vectors. One thread calls it, which it may block."""
 
     @property
     def dimension(self) -> int: ...
@@ -146,19 +154,6 @@ class Encoder(Protocol):
 
     def close(self) -> None:
         """Release resources; called in its thread."""
-        ...
-
-
-class TextEncoder(Protocol):
-    """An encoder of a host's own. It is made and called in one thread, which it may block."""
-
-    @property
-    def name(self) -> str:
-        """The encoder and its version. Vectors of an encoder with another name are computed again."""
-        ...
-
-    def encode(self, texts: Sequence[str]) -> Any:
-        """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
         ...
 
 

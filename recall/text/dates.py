@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
@@ -52,18 +53,10 @@ def spans_of(text: str, now: float, zone: tzinfo | None) -> tuple[Span, ...]:
 
 
 def _days(kind: str, match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
-    try:
-        if kind == "date":
-            yield from _dates(match, today)
-        elif kind == "ago":
-            yield _ago(match["count"], match["unit"], today)
-        elif kind == "named":
-            yield _named(match["name"], today)
-        else:
-            yield _weekday(match, today)
-    except (ValueError, OverflowError):
-        # 31 February and the like name no day.
-        return
+    read = {"date": _dates, "ago": _ago, "named": _named, "weekday": _weekday}[kind]
+    # 31 February and the like name no day.
+    with suppress(ValueError, OverflowError):
+        yield from read(match, today)
 
 
 def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
@@ -83,41 +76,44 @@ def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, floa
         yield (first, first, _DAY) if day else (first, _month_end(first), _MONTH)
 
 
-def _ago(count: str, unit: str, today: date) -> tuple[date, date, float]:
-    number = _number(count)
-    unit = _UNITS.get(unit, unit)
+def _ago(match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
+    number = _number(match["count"])
+    unit = _UNITS.get(match["unit"], match["unit"])
     if unit == "year":
-        return date(today.year - number, 1, 1), date(today.year - number, 12, 31), _YEAR
+        yield date(today.year - number, 1, 1), date(today.year - number, 12, 31), _YEAR
+        return
     days, slack, weight = {
         "day": (number, number // 4, _DAY),
         "week": (7 * number, 4, _WEEK),
         "month": (30 * number, 16, _MONTH),
     }[unit]
     day = today - timedelta(days=days)
-    return day - timedelta(days=slack), day + timedelta(days=slack), weight
+    yield day - timedelta(days=slack), day + timedelta(days=slack), weight
 
 
-def _named(name: str, today: date) -> tuple[date, date, float]:
-    unit, count = _NAMED[name]
-    if unit in ("day", "today"):
-        day = today + timedelta(days=count)
-        # Messages often say "today" without asking for a memory of today.
-        return day, day, _DAY if unit == "day" else _YEAR
+def _named(match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
+    unit, count = _NAMED[match["name"]]
+    first = today + timedelta(days=count)
     monday = today - timedelta(days=today.weekday())
-    if unit == "weekend":
-        return monday - timedelta(days=2), monday - timedelta(days=1), _DAY
-    if unit == "week":
+    if unit == "day":
+        yield first, first, _DAY
+    elif unit == "today":  # messages often say it without asking for a memory of today
+        yield first, first, _YEAR
+    elif unit == "weekend":
+        yield monday - timedelta(days=2), monday - timedelta(days=1), _DAY
+    elif unit == "week":
         first = monday + timedelta(weeks=count)
-        return first, first + timedelta(days=6), _WEEK
-    if unit == "month":
+        yield first, first + timedelta(days=6), _WEEK
+    elif unit == "month":
         first = today.replace(day=1)
         if count:
             first = (first - timedelta(days=1)).replace(day=1)
-        return first, _month_end(first), _MONTH
-    return date(today.year + count, 1, 1), date(today.year + count, 12, 31), _YEAR
+        yield first, _month_end(first), _MONTH
+    else:
+        yield date(today.year + count, 1, 1), date(today.year + count, 12, 31), _YEAR
 
 
-def _weekday(match: re.Match[str], today: date) -> tuple[date, date, float]:
+def _weekday(match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
     name = match["weekday"]
     wanted = _WEEKDAYS.index(name[:3]) if name.isascii() else min(6, "一二三四五六日天".index(name))
     if match.groupdict().get("last") == "上":
@@ -125,7 +121,7 @@ def _weekday(match: re.Match[str], today: date) -> tuple[date, date, float]:
         day = today - timedelta(days=today.weekday() + 7 - wanted)
     else:
         day = today - timedelta(days=(today.weekday() - wanted) % 7 or 7)
-    return day, day, _DAY
+    yield day, day, _DAY
 
 
 def _number(text: str) -> int:
