@@ -41,6 +41,7 @@ from .types import Near as Near
 from .types import Recall as Recall
 from .types import RecallError as RecallError
 from .types import RecallOutcome as RecallOutcome
+from .types import SearchRequest as SearchRequest
 from .types import Stamp as Stamp
 from .types import Stored as Stored
 from .types import Vectors as Vectors

@@ -14,11 +14,24 @@ from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
 from recall.rows.sqlite import SqliteRows
-from recall.search.query import PRECEDING_TURNS, SearchRequest
+from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, installed_encoders
 from recall.text.words import LONGEST_EMBEDDED, clean_text
 from recall.threads import SEARCH, WRITE, IndexThread
-from recall.types import Entry, FileChange, FileEntries, Filter, Hit, Near, Recall, RecallError, Stamp, Stored, Vectors
+from recall.types import (
+    Entry,
+    FileChange,
+    FileEntries,
+    Filter,
+    Hit,
+    Near,
+    Recall,
+    RecallError,
+    SearchRequest,
+    Stamp,
+    Stored,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -216,48 +229,13 @@ class Recaller:
         """Load a scope, so that its first search need not."""
         await self._read(lambda index: index.warm(scope))
 
-    async def search(
-        self,
-        scope: str,
-        query: str,
-        *,
-        limit: int,
-        min_score: float,
-        timeout_seconds: float | None,
-        now: float,
-        episodes: int = 0,
-        preceding: Sequence[str] = (),
-        only: Filter | None = None,
-        explain: bool = False,
-        asked: bool = False,
-        weak: int = 0,
-    ) -> Recall:
-        """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
+    async def search(self, request: SearchRequest, *, timeout_seconds: float | None) -> Recall:
+        """Return the best memories of a scope for a message, best first.
 
         It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
-
-        limit: the most memories. episodes: the most passages; a passage of a turn from which a found memory comes is
-        left out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be
-        found.
-        explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search on request,
-        such and is no message: it waits for an encoder that is being loaded, and for the vectors of what was just
-        saved, and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
         """
         started = time.perf_counter()
-        request = SearchRequest(
-            scope=scope,
-            query=query,
-            limit=limit,
-            episodes=episodes,
-            min_score=min_score,
-            now=now,
-            preceding=tuple(preceding),
-            only=only,
-            explain=explain,
-            asked=asked,
-            weak=weak,
-        )
-        if asked and self._background is not None:
+        if request.asked and self._background is not None:
             most = CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, CATCH_UP_SECONDS)
             await self._background.catch_up(most)
         return await self._search(request, None if timeout_seconds is None else started + timeout_seconds)

@@ -8,27 +8,6 @@ from recall.tables import table
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
 from recall.text.words import alike, clean_text, terms_of, tokens_of
-from recall.types import Filter
-
-# What is asked of a search.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """See `Recaller.search`. `now`: epoch seconds; `preceding`: the turns before the query, the oldest first."""
-
-    scope: str
-    query: str
-    limit: int
-    episodes: int
-    min_score: float
-    now: float
-    preceding: tuple[str, ...] = ()
-    only: Filter | None = None
-    explain: bool = False
-    asked: bool = False
-    weak: int = 0
-
 
 # Terms are taken from so many characters of a message.
 LONGEST_QUERY = 1000

@@ -13,10 +13,10 @@ from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
 from recall.search.candidates import Candidates, QueryVector, Terms
 from recall.search.hits import CandidateRow, chosen, hits_of, rank_with_words
-from recall.search.query import Query, SearchRequest, prepare_query
+from recall.search.query import Query, prepare_query
 from recall.text.topics import STANDING, WIDE
 from recall.text.words import clean_text, overlap, term_set
-from recall.types import Hit, Near
+from recall.types import Hit, Near, SearchRequest
 
 # The stored rows nearest to a text, which say whether it is known already.
 
