@@ -49,7 +49,6 @@ from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
-from .timing import Debouncer as Debouncer
 from .types import Candidate as Candidate
 from .types import Cleaned as Cleaned
 from .types import Decision as Decision

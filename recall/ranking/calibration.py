@@ -61,24 +61,6 @@ class Message(NamedTuple):
     assisted: bool = False
 
 
-class Lines(NamedTuple):
-    """Features of lines, one value for each.
-
-    cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. passage: of
-    what was said. telling: how much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
-    borrowed: a text to be translated, a story and the like, or the reply to it.
-    """
-
-    cosine: "Floats"
-    coverage: "Floats"
-    behind: "Floats"
-    lecture: "Flags"
-    passage: "Flags"
-    telling: "Floats"
-    reply: "Flags"
-    borrowed: "Flags"
-
-
 def evidence(message: Message, *, by_meaning: bool = True) -> float:
     """Return the log-odds that a row is of use for the message: 0 is as likely as not.
 
@@ -93,20 +75,26 @@ def evidence(message: Message, *, by_meaning: bool = True) -> float:
     return odds
 
 
-def worth(message: Message, lines: Lines) -> "Floats":
-    """Return the log-odds of each line that it answers the message, as the labels have it."""
+def worth(message: Message, **lines: "Floats | Flags") -> "Floats":
+    """Return the log-odds of each line that it answers the message, as the labels have it.
+
+    lines: their features, one value for each. cosine: 0 or more. coverage: of the message. behind: how far the rank is
+    behind the best one's. lecture: a part of a long reply. passage: of what was said. telling: how much a passage of
+    the user tells of them, 0 to 1. reply: the assistant said it. borrowed: a text to be translated, a story and the
+    like, or the reply to it.
+    """
     whole = _WORTH["always"] + _WORTH["lead"] * message.lead + _WORTH["selves"] * math.log1p(message.selves)
     whole += _WORTH["assisted"] * message.assisted
     of_lines: Floats = (
-        _WORTH["cosine"] * lines.cosine
-        + _WORTH["coverage"] * lines.coverage
-        + _WORTH["behind"] * lines.behind
-        + _WORTH["lecture"] * lines.lecture
-        + _WORTH["passage"] * lines.passage
-        + _WORTH["telling"] * lines.telling
-        + _WORTH["borrowed"] * (message.leans == 0) * lines.borrowed
-        + (_WORTH["reply"] + _WORTH["reminded"] * math.log1p(message.leans)) * lines.reply
-        + _WORTH["assisted cosine"] * message.assisted * lines.cosine
+        _WORTH["cosine"] * lines["cosine"]
+        + _WORTH["coverage"] * lines["coverage"]
+        + _WORTH["behind"] * lines["behind"]
+        + _WORTH["lecture"] * lines["lecture"]
+        + _WORTH["passage"] * lines["passage"]
+        + _WORTH["telling"] * lines["telling"]
+        + _WORTH["borrowed"] * (message.leans == 0) * lines["borrowed"]
+        + (_WORTH["reply"] + _WORTH["reminded"] * math.log1p(message.leans)) * lines["reply"]
+        + _WORTH["assisted cosine"] * message.assisted * lines["cosine"]
     )
     of_lines += whole
     return of_lines

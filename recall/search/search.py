@@ -200,7 +200,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     alike &= (turns[:, None] != turns[None, :]) | (turns == 0)  # a memory is no version of its turn's words
     ranks = rank.newest_first(scores[looked_at], near.times, looked_at, alike)
     behind = float(ranks.max()) - ranks
-    worth = None if near.cosines is None else _worth(lexical, message, near, looked_at, behind)
+    worth = None if near.cosines is None else _worth(lexical, message, near, near.cosines, looked_at, behind)
     related = _related(near)
     if applying:
         related |= np.isin(looked_at, list(applying))
@@ -343,6 +343,7 @@ def _worth(
     lexical: LexicalScores,
     message: calibration.Message,
     near: _Reranked,
+    cosines: Floats,
     rows: NDArray[np.int64],
     behind: Floats,
 ) -> Floats:
@@ -351,16 +352,14 @@ def _worth(
     telling = np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW)
     worth = calibration.worth(
         message,
-        calibration.Lines(
-            cosine=np.maximum(near.cosines, 0) if near.cosines is not None else np.zeros(len(rows), np.float32),
-            coverage=near.coverage,
-            behind=behind,
-            lecture=lexical.rows.constants().lectures[rows],
-            passage=episodes,
-            telling=np.where(episodes, telling, 0),
-            reply=episodes & (importance < REPLIES_BELOW),
-            borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
-        ),
+        cosine=np.maximum(cosines, 0),
+        coverage=near.coverage,
+        behind=behind,
+        lecture=lexical.rows.constants().lectures[rows],
+        passage=episodes,
+        telling=np.where(episodes, telling, 0),
+        reply=episodes & (importance < REPLIES_BELOW),
+        borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
     )
     # What was extracted from words that are found is of as much use as they are.
     turns = lexical.rows.turns.values[rows]

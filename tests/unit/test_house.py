@@ -233,7 +233,6 @@ SMALL = {
     "extractor/categories.py": "a table",
     "extractor/merge/doubt.py": "the settings need its modes without what decides",
     "extractor/rules/reading.py": "what the readers of both languages return",
-    "extractor/timing.py": "nothing else of the extractor knows of time",
     "gateway_memory/cli/entry.py": "every hook starts with it",
     "gateway_memory/context/relevant.py": "the hook of a prompt needs it alone",
     "gateway_memory/edge/phrases.py": "hooks need it; its texts are data",
