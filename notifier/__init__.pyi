@@ -6,11 +6,11 @@ from .events import BusChannel as BusChannel
 from .events import Channel as Channel
 from .events import Event as Event
 from .events import EventLog as EventLog
-from .events import Host as Host
 from .events import Inbox as Inbox
 from .events import MemoryChange as MemoryChange
 from .events import NotifierError as NotifierError
 from .events import NotifierStatus as NotifierStatus
+from .events import Ports as Ports
 from .events import Subscription as Subscription
 from .events import decode as decode
 from .events import encode as encode

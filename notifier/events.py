@@ -55,7 +55,7 @@ def journal_of(instance: str) -> str:
     return instance.partition(".")[0]
 
 
-# What the notifier needs of its host, and its status.
+# What the notifier needs of the process that runs it, and its status.
 
 State = Literal["connecting", "connected", "waiting"]
 
@@ -96,7 +96,7 @@ class EventLog(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Ports:
     """What the notifier calls in the process that runs it.
 
     publish: delivers an event of another process to the sessions of this one. follow: updates the index from a scope's

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.events import Event, EventLog, Host, NotifierError, NotifierStatus, State
+from notifier.events import Event, EventLog, NotifierError, NotifierStatus, Ports, State
 from notifier.receiver import REQUESTED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
 from notifier.wire import Wire
@@ -48,17 +48,17 @@ class Notifier:
         event_log: EventLog,
         received_upto: Mapping[str, int],
         connect: Connect,
-        host: Host,
+        ports: Ports,
     ) -> None:
         self._wire = wire
         self._event_log = event_log
         self._connect = connect
-        self._clock = host.clock
-        self._on_error = host.on_error
-        self._receiver = Receiver(wire=wire, event_log=event_log, received_upto=received_upto, host=host)
-        self._sender = Sender(wire=wire, event_log=event_log, clock=host.clock)
+        self._clock = ports.clock
+        self._on_error = ports.on_error
+        self._receiver = Receiver(wire=wire, event_log=event_log, received_upto=received_upto, ports=ports)
+        self._sender = Sender(wire=wire, event_log=event_log, clock=ports.clock)
         self._state: State = "connecting"
-        self._since = host.clock()
+        self._since = ports.clock()
         self._reason = ""
 
     def announce(self, event: Event) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.events import Event, EventLog, Host, journal_of
+from notifier.events import Event, EventLog, Ports, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
 log = get_logger(__name__)
@@ -153,11 +153,11 @@ class Receiver:
     received_upto: the last event number that this process has received, by origin.
     """
 
-    def __init__(self, *, wire: Wire, event_log: EventLog, received_upto: Mapping[str, int], host: Host) -> None:
+    def __init__(self, *, wire: Wire, event_log: EventLog, received_upto: Mapping[str, int], ports: Ports) -> None:
         self._wire = wire
         self._event_log = event_log
         self._journal = journal_of(wire.instance)
-        self._host = host
+        self._ports = ports
         self._read_upto = {
             origin: number for origin, number in received_upto.items() if journal_of(origin) == self._journal
         }
@@ -186,7 +186,7 @@ class Receiver:
     def take(self, topic: str, payload: bytes) -> None:
         """Take one message in."""
         try:
-            message = self._wire.read(topic, payload, self._host.clock())
+            message = self._wire.read(topic, payload, self._ports.clock())
             if isinstance(message, Ask):
                 self._ask(message)
             elif isinstance(message, Hello):
@@ -278,10 +278,10 @@ class Receiver:
     def _deliver(self, event: Event) -> None:
         self.received += 1
         try:
-            self._host.publish(event)
+            self._ports.publish(event)
         except Exception as error:  # noqa: BLE001 - a failing listener must not stop the others
             log.error("notify.listener_failed", error=type(error).__name__)
-            self._host.on_error("notify", error)
+            self._ports.on_error("notify", error)
 
     def _note_received(self, origin: str, number: int) -> None:
         self._uncommitted_upto[origin] = number
@@ -293,7 +293,7 @@ class Receiver:
             for name, event, work, pause in (
                 ("commit", self._to_commit, self.commit, _COMMIT_SECONDS),
                 ("read", self._to_read, partial(_each, self._unread, self._read_origin), 0.0),
-                ("follow", self._to_follow, partial(_each, self._scopes, self._host.follow), _FOLLOW_SECONDS),
+                ("follow", self._to_follow, partial(_each, self._scopes, self._ports.follow), _FOLLOW_SECONDS),
             ):
                 group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
 
@@ -302,7 +302,7 @@ class Receiver:
             error = state.outcome.exception() if state.outcome else None
             if error:
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=state.attempt_number)
-                self._host.on_error("notify", error)
+                self._ports.on_error("notify", error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
@@ -322,7 +322,7 @@ class Receiver:
             events, upto = list(self._uncommitted), dict(self._uncommitted_upto)
             if not upto:
                 return
-            await self._event_log.commit_received(events, upto, self._host.clock())
+            await self._event_log.commit_received(events, upto, self._ports.clock())
             del self._uncommitted[: len(events)]
             for origin, number in upto.items():
                 if self._uncommitted_upto.get(origin) == number:

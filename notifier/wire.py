@@ -79,7 +79,7 @@ MAX_PAYLOAD_BYTES: Final = 256 * 1024
 VERSION: Final = 1
 ROOT: Final = "gateway-memory/1"
 SKEW_SECONDS: Final = 300
-"""How far two hosts' clocks may differ; also the greatest age of a message that requests something."""
+"""How far two machines' clocks may differ; also the greatest age of a message that requests something."""
 _MAX_TEXT: Final = 4000
 _MAX_NAMES: Final = 1024
 _LARGEST: Final = 2**53 - 1

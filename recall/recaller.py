@@ -73,7 +73,7 @@ class Recaller:
     """Search over the scopes of one index. It belongs to the event loop that opened it.
 
     index: the path of index.sqlite; None keeps everything in memory, and nothing on disk; or another store of rows.
-    zone: in which "yesterday" is reckoned; None is the host's own. encoder: makes the encoder, in its own thread; by
+    zone: in which "yesterday" is reckoned; None is the machine's own. encoder: makes the encoder, in its own thread; by
     default it follows the settings. breaker: guards an embedding server.
 
     Every method raises RecallError before `open` and after `close`.

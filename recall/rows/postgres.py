@@ -1,4 +1,4 @@
-"""Rows in PostgreSQL: several hosts share them. The tables are made by who owns the database.
+"""Rows in PostgreSQL: several processes share them. The tables are made by who owns the database.
 
 Rows of the scopes that were read lately stay in memory with their texts, so that a search of them needs no more than a
 look at the scope's revision; while the server is away, not even that.
@@ -42,10 +42,10 @@ _BEHIND_ROWS = 500
 # Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
 _COUNTED = 10_000
 _PENDING_COUNTED = 100_000
-# Rows that wait for a vector are looked through so far for those that are this host's to make.
+# Rows that wait for a vector are looked through so far for those that are this process's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
-# A row whose host has made no vector after so long is any host's. One host at a time works on those of a change of the
+# A row whose process has made no vector after so long is any process's. One at a time works on those of a change of the
 # encoder; after so long without a sign of it, another one does.
 _LEFT_SECONDS = 30.0
 _MAKER = (
@@ -79,7 +79,7 @@ class PostgresRows(Rows):
         self._pgvector: str | None = None
         self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
-        # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
+        # Rows that wait for a vector: those that this process has inserted, and when it first saw those of others.
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
         self._name = uuid4().hex
@@ -230,9 +230,9 @@ class PostgresRows(Rows):
         return int(self._rows("select reltuples from pg_class where oid = to_regclass(?)", name)[0][0])
 
     def pending(self, limit: int) -> Sequence[Stored]:
-        """Return rows that this host has inserted, or else those that others have left without vectors for a while.
+        """Return rows that this process has inserted, or else those that others have left without vectors for a while.
 
-        At last, rows that have only another encoder's, while no other host makes theirs.
+        At last, rows that have only another encoder's, while no other process makes theirs.
         """
         self._server.see(EVERY)
         while self._ours:
@@ -252,7 +252,7 @@ class PostgresRows(Rows):
         return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
-        """Return whether this host makes the vectors of rows that have only another encoder's, where there are some."""
+        """Return whether there are rows with another encoder's vectors alone, and this process makes ours for them."""
         if not self._needed(self._slot.other):
             return False
         key = self._slot.key("maker")
@@ -268,7 +268,7 @@ class PostgresRows(Rows):
             if slot is None:
                 return None
             self._server.see(EVERY)
-            # All scopes are locked first, in one order: two hosts then wait for each other in no circle.
+            # All scopes are locked first, in one order: two processes then wait for each other in no circle.
             rows = self._rows(
                 "update scope set revision = revision + 1 where number in (select number from scope where number in"
                 " (select scope from row where sequence = any(?)) order by number for update)"

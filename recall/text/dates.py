@@ -31,7 +31,7 @@ _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
 
 
 def spans_of(text: str, now: float, zone: tzinfo | None) -> tuple[Span, ...]:
-    """Return the spans of time that a text names, seen from `now` (epoch seconds); `zone` None is the host's own."""
+    """Return the spans of time that a text names, seen from `now` (epoch seconds); `zone` None is the machine's own."""
     text = text[:_LONGEST].lower()
     if not _CUE.search(text):  # nearly all messages
         return ()
@@ -141,7 +141,7 @@ def _month_end(first: date) -> date:
 
 
 def _epoch(day: date, zone: tzinfo | None) -> float:
-    """Return when a day begins. A time without a zone is the host's own."""
+    """Return when a day begins. A time without a zone is the machine's own."""
     return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
 
 
