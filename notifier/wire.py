@@ -239,7 +239,7 @@ class Wire:
         _whole(fields["v"], 1)
         if fields["workspace"] != self.workspace:
             raise DroppedError("workspace")
-        sender = _instance(fields["sender"])
+        sender = _match(_INSTANCE, fields["sender"])
         if sender == self.instance:
             raise DroppedError("echo")
         kind_of_message = fields["kind"]
@@ -250,9 +250,9 @@ class Wire:
             raise DroppedError("stale")
         of: dict[str, Any] = {"sender": sender, "trusted": trusted}
         if kind_of_message == "hello":
-            heads = {_instance(origin): _whole(number) for origin, number in _items(fields["heads"])}
+            heads = {_match(_INSTANCE, origin): _whole(number) for origin, number in _items(fields["heads"])}
             return Hello(**of, heads=heads, want=fields["want"] is True)
-        of["origin"] = _instance(fields["origin"])
+        of["origin"] = _match(_INSTANCE, fields["origin"])
         if kind_of_message == "changed":
             return self._changed(fields, place if kind == "changed" else "", now, of)
         if kind_of_message == "ask":
@@ -317,10 +317,6 @@ def _match(pattern: re.Pattern[str], value: object) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError("name")
     return value
-
-
-def _instance(value: object) -> str:
-    return _match(_INSTANCE, value)
 
 
 def _items(value: object) -> list[tuple[object, object]]:

@@ -393,7 +393,7 @@ class Rows:
         if plan.gone or plan.changed:
             self._database.shed()
         added = self.by_ids(scope, [entry.id for _, entry, _ in plan.fresh])
-        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
+        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=tuple(plan.left))
 
     def _next_revision(self, number: int) -> int:
         query = "update scope set revision = revision + 1 where number = ? returning revision"

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from recall.index.index import Index, Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
-from recall.search.candidates import Candidates, QueryVector, Terms
-from recall.search.hits import CandidateRow, chosen, hits_of, rank_with_words
+from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
 from recall.text.topics import STANDING, WIDE
 from recall.text.words import clean_text, overlap, term_set
