@@ -1,8 +1,5 @@
 # The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
 
-from .categories import CATEGORIES as CATEGORIES
-from .categories import Category as Category
-from .categories import traits_of as traits_of
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
 from .cleaning.injection import without_commands as without_commands
@@ -49,7 +46,9 @@ from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
+from .types import CATEGORIES as CATEGORIES
 from .types import Candidate as Candidate
+from .types import Category as Category
 from .types import Cleaned as Cleaned
 from .types import Decision as Decision
 from .types import Doubt as Doubt
@@ -60,3 +59,4 @@ from .types import ModelError as ModelError
 from .types import Turn as Turn
 from .types import Usage as Usage
 from .types import Verdict as Verdict
+from .types import traits_of as traits_of

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from .categories import traits_of
 from .language.kind import LONGEST_READ, is_chinese, is_greeting, is_small_talk, length_in_letters
 from .language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
 from .rules.extract import extract_rules
 from .rules.language import language_of
 from .settings import ExtractorSettings
 from .tables import table
-from .types import Reason, Turn, Verdict
+from .types import Reason, Turn, Verdict, traits_of
 
 _TABLE: Final = table("gate")
 _WORDS: Final = _TABLE.sets("words")

@@ -14,14 +14,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from extractor.categories import CATEGORIES, traits_of
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
 from extractor.tables import table
-from extractor.types import Action, Candidate, Importance, Kept, Known, Turn
+from extractor.types import CATEGORIES, Action, Candidate, Importance, Kept, Known, Turn, traits_of
 
 from . import quotations
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose

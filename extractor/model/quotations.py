@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from extractor.categories import traits_of
 from extractor.language.kind import has_han
 from extractor.language.sentences import LONGEST_READ, quotations, sentences
 from extractor.language.values import relative_dates_of, without_dates
@@ -17,7 +16,7 @@ from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.rules.language import language_of
 from extractor.tables import table
-from extractor.types import Candidate, Turn
+from extractor.types import Candidate, Turn, traits_of
 
 from .support import Sources, expiry_of, share_repeated
 

@@ -230,7 +230,6 @@ def test_no_constructor_takes_more_than_six() -> None:
 
 # Modules of fewer than 60 lines, `__init__` aside: adapters, tables of data, and what some process imports alone.
 SMALL = {
-    "extractor/categories.py": "a table",
     "extractor/merge/doubt.py": "the settings need its modes without what decides",
     "extractor/rules/reading.py": "what the readers of both languages return",
     "gateway_memory/cli/entry.py": "every hook starts with it",
