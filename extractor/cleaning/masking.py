@@ -1,4 +1,4 @@
-"""Masks the secrets in a message by their kind: `[masked: openai key]`.
+"""Finds the secrets in a message, which `clean` masks by their kind: `[masked: openai key]`.
 
 What looks like a secret (shape, character classes) is scored by the noun near it that names one, and by what stands
 between, within about a sentence. One linear score with one threshold decides: the words are in
@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from extractor.tables import table
-
-from .layers import Traced
 
 _TABLE: Final = table("secrets")
 _PATTERNS: Final = _TABLE.patterns(flags=0)
@@ -103,30 +101,15 @@ class Pair(NamedTuple):
 
 
 @cache
-def _forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
+def forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
     """Return the forms that need no name: the kind, the words of which a text must contain one, and the pattern."""
     flags = re.ASCII if section == "issued" else re.IGNORECASE
     rows = ((*head.split(" / "), source) for head, source in _TABLE.sources(section))
     return [(f"[masked: {kind}]", needles.split(), re.compile(source, flags)) for kind, needles, source in rows]
 
 
-def mask_secrets(traced: Traced) -> None:
-    """Replace every secret by its kind. Linear in the length of the text."""
-    for mask, needles, pattern in _forms("issued"):
-        if needles[0] in traced.text:
-            traced.cut([(*match.span(), mask) for match in pattern.finditer(traced.text)])
-    lower = traced.text.lower()
-    for mask, needles, pattern in _forms("places"):
-        for needle in needles:
-            if needle in lower:
-                traced.cut([span for match in pattern.finditer(traced.text) if (span := _placed(match, mask))])
-    traced.cut(list(in_columns(traced.text)))
-    for spans in checked(traced.text):
-        traced.cut(spans)
-    traced.cut(_joined([pair for pair in pairs(traced.text) if pair.score > 0]))
-
-
-def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
+def placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
+    """Return the span of a form's value and its mask; None where it is masked already."""
     name = "value" if match["value"] is not None else "other"
     start, end = match.span(name)
     if match[name][0] in "\"'" and match[name][0] == match[name][-1]:
@@ -134,7 +117,8 @@ def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
     return None if match[name].strip("\"'").startswith("[masked") else (start, end, mask)
 
 
-def _joined(secrets: list[Pair]) -> list[tuple[int, int, str]]:
+def joined(secrets: list[Pair]) -> list[tuple[int, int, str]]:
+    """Return the spans of secrets and their masks; those that overlap are one."""
     spans: list[tuple[int, int, str]] = []
     for pair in sorted(secrets):
         if spans and pair.start < spans[-1][1]:
