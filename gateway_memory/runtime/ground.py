@@ -1,7 +1,7 @@
 """What all packages stand on: loggers, local times, the circuit breaker, access to servers, a database's calls.
 
-Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
-nothing of ours, and at first next to nothing at all.
+Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours but `tables`.
+It imports nothing of ours, and at first next to nothing at all.
 """
 
 import logging

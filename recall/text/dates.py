@@ -33,7 +33,7 @@ _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
 def spans_of(text: str, now: float, zone: tzinfo | None) -> tuple[Span, ...]:
     """Return the spans of time that a text names, seen from `now` (epoch seconds); `zone` None is the machine's own."""
     text = text[:_LONGEST].lower()
-    if not _CUE.search(text):  # nearly all messages
+    if not _CUE.search(text):  # as in most messages
         return ()
     today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
     spans: list[Span] = []
