@@ -34,7 +34,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from recall import Entry, Recaller, RecallSettings, Stamp
+from recall import Entry, Recaller, RecallSettings, SearchRequest, Stamp
 
 Ranking = dict[str, list[tuple[str, float]]]
 """Query id to (doc id, score), best first."""
@@ -119,13 +119,15 @@ async def rank_all(
                 await fill(recaller, conv, entries[:count])
                 held = count
             recall = await recaller.search(
-                conv,
-                query["text"],
-                limit=RETURNED,
-                min_score=0.0,
+                SearchRequest(
+                    scope=conv,
+                    query=query["text"],
+                    limit=RETURNED,
+                    min_score=0.0,
+                    now=epoch_of(query.get("date")) or newest,
+                    preceding=tuple(query.get("context", ())),
+                ),
                 timeout_seconds=None,
-                now=epoch_of(query.get("date")) or newest,
-                preceding=query.get("context", ()),
             )
             run[query["id"]] = [(own[int(hit.id[1:])]["id"], hit.score) for hit in recall.hits]
             progress(len(run))

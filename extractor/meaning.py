@@ -12,9 +12,8 @@ from itertools import pairwise
 from operator import mul
 from typing import Final, Literal, TypeAlias
 
-from .categories import traits_of
-from .tables.reader import table
-from .types import Candidate
+from .tables import table
+from .types import Candidate, traits_of
 
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 

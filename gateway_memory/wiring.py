@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from extractor import Debouncer, Model, has_model
+from extractor import Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.lifecycle import Lifecycle, Saver
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.capture.processor import Debouncer, TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
 from gateway_memory.capture.stages import BatchStage, Filing, RulesStage
 from gateway_memory.capture.upkeep import Distiller, Retention
@@ -240,7 +240,7 @@ def _open_capture(
     changes = MemoryChanges(runtime, storage, merger, executor)
     filing = Filing(runtime, merger, executor, changes)
     settings = runtime.settings.auto_extract
-    debouncer = Debouncer[str](settings.debounce_seconds, settings.max_wait_seconds)
+    debouncer = Debouncer(settings.debounce_seconds, settings.max_wait_seconds)
     processor = TurnProcessor(
         runtime,
         storage,

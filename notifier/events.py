@@ -17,9 +17,6 @@ log = get_logger(__name__)
 class NotifierError(Exception):
     """An event could not be read or sent."""
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or self.__doc__)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChange:
@@ -58,7 +55,7 @@ def journal_of(instance: str) -> str:
     return instance.partition(".")[0]
 
 
-# What the notifier needs of its host, and its status.
+# What the notifier needs of the process that runs it, and its status.
 
 State = Literal["connecting", "connected", "waiting"]
 
@@ -99,7 +96,7 @@ class EventLog(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Ports:
     """What the notifier calls in the process that runs it.
 
     publish: delivers an event of another process to the sessions of this one. follow: updates the index from a scope's

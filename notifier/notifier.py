@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from random import SystemRandom
 from typing import Final, TypeAlias
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.events import Event, EventLog, Host, NotifierError, NotifierStatus, State
+from notifier.events import Event, EventLog, NotifierError, NotifierStatus, Ports, State
 from notifier.receiver import REQUESTED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
 from notifier.wire import Wire
@@ -48,17 +48,17 @@ class Notifier:
         event_log: EventLog,
         received_upto: Mapping[str, int],
         connect: Connect,
-        host: Host,
+        ports: Ports,
     ) -> None:
         self._wire = wire
         self._event_log = event_log
         self._connect = connect
-        self._clock = host.clock
-        self._on_error = host.on_error
-        self._receiver = Receiver(wire=wire, event_log=event_log, received_upto=received_upto, host=host)
-        self._sender = Sender(wire=wire, event_log=event_log, clock=host.clock)
+        self._clock = ports.clock
+        self._on_error = ports.on_error
+        self._receiver = Receiver(wire=wire, event_log=event_log, received_upto=received_upto, ports=ports)
+        self._sender = Sender(wire=wire, event_log=event_log, clock=ports.clock)
         self._state: State = "connecting"
-        self._since = host.clock()
+        self._since = ports.clock()
         self._reason = ""
 
     def announce(self, event: Event) -> None:
@@ -163,7 +163,6 @@ class Notifier:
                 self._sender.send,
                 self._sender.sweep,
                 self._say_hello,
-                self._greet,
                 self._ask,
                 self._answer,
             ):
@@ -171,19 +170,16 @@ class Notifier:
             group.create_task(self._sender.mark(), name="gateway-memory-notify-mark")
 
     async def _say_hello(self, link: Link) -> None:
+        """Tell our event numbers from time to time, and soon if somebody asks. One answer serves several of them."""
         want = True  # the first one asks the others for theirs
         while True:
             await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=want)])
             want = False
-            await asyncio.sleep(_HELLO_SECONDS)
-
-    async def _greet(self, link: Link) -> None:
-        """Answer instances that ask for our event numbers. One answer serves several of them."""
-        while True:
-            await self._receiver.wanted.wait()
-            await asyncio.sleep(_ANSWER_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_HELLO_SECONDS):
+                    await self._receiver.wanted.wait()
+                    await asyncio.sleep(_ANSWER_SECONDS)
             self._receiver.wanted.clear()
-            await link.send([self._wire.hello(await self._sender.heads(), self._clock(), want=False)])
 
     async def _ask(self, link: Link) -> None:
         missing = self._receiver.missing
@@ -194,11 +190,9 @@ class Notifier:
                 now = self._clock()
                 await link.send([self._wire.ask(gap.origin, gap.first, gap.last, now) for gap in gaps])
                 log.info("notify.asked", origins=len(gaps))
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._receiver.due_in()):
                     await missing.wait()
-            except TimeoutError:
-                pass
 
     async def _answer(self, link: Link) -> None:
         requests = self._receiver.requests

@@ -5,12 +5,13 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from notifier.events import Event, EventLog, Host, journal_of
+from notifier.events import Event, EventLog, Ports, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
 log = get_logger(__name__)
@@ -152,11 +153,11 @@ class Receiver:
     received_upto: the last event number that this process has received, by origin.
     """
 
-    def __init__(self, *, wire: Wire, event_log: EventLog, received_upto: Mapping[str, int], host: Host) -> None:
+    def __init__(self, *, wire: Wire, event_log: EventLog, received_upto: Mapping[str, int], ports: Ports) -> None:
         self._wire = wire
         self._event_log = event_log
         self._journal = journal_of(wire.instance)
-        self._host = host
+        self._ports = ports
         self._read_upto = {
             origin: number for origin, number in received_upto.items() if journal_of(origin) == self._journal
         }
@@ -185,14 +186,14 @@ class Receiver:
     def take(self, topic: str, payload: bytes) -> None:
         """Take one message in."""
         try:
-            message = self._wire.read(topic, payload, self._host.clock())
+            message = self._wire.read(topic, payload, self._ports.clock())
             if isinstance(message, Ask):
                 self._ask(message)
             elif isinstance(message, Hello):
                 self._hello(message)
             elif isinstance(message, Gone):
                 self._gone(message)
-            else:
+            elif isinstance(message, EventMessage):
                 self._changed(message)
         except DroppedError as error:
             self.drop(error.reason)
@@ -277,10 +278,10 @@ class Receiver:
     def _deliver(self, event: Event) -> None:
         self.received += 1
         try:
-            self._host.publish(event)
+            self._ports.publish(event)
         except Exception as error:  # noqa: BLE001 - a failing listener must not stop the others
             log.error("notify.listener_failed", error=type(error).__name__)
-            self._host.on_error("notify", error)
+            self._ports.on_error("notify", error)
 
     def _note_received(self, origin: str, number: int) -> None:
         self._uncommitted_upto[origin] = number
@@ -291,8 +292,8 @@ class Receiver:
         async with asyncio.TaskGroup() as group:
             for name, event, work, pause in (
                 ("commit", self._to_commit, self.commit, _COMMIT_SECONDS),
-                ("read", self._to_read, self._read_journal, 0.0),
-                ("follow", self._to_follow, self._follow_files, _FOLLOW_SECONDS),
+                ("read", self._to_read, partial(_each, self._unread, self._read_origin), 0.0),
+                ("follow", self._to_follow, partial(_each, self._scopes, self._ports.follow), _FOLLOW_SECONDS),
             ):
                 group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
 
@@ -301,7 +302,7 @@ class Receiver:
             error = state.outcome.exception() if state.outcome else None
             if error:
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=state.attempt_number)
-                self._host.on_error("notify", error)
+                self._ports.on_error("notify", error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
@@ -321,37 +322,31 @@ class Receiver:
             events, upto = list(self._uncommitted), dict(self._uncommitted_upto)
             if not upto:
                 return
-            await self._event_log.commit_received(events, upto, self._host.clock())
+            await self._event_log.commit_received(events, upto, self._ports.clock())
             del self._uncommitted[: len(events)]
             for origin, number in upto.items():
                 if self._uncommitted_upto.get(origin) == number:
                     del self._uncommitted_upto[origin]
 
-    async def _read_journal(self) -> None:
-        while self._unread:
-            origin = next(iter(self._unread))
-            self._unread.discard(origin)
-            try:
-                events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
-                for event in events:
-                    self._read_upto[origin] = event.number
-                    self._deliver(event)
-                    self._scopes.add(event.scope)
-                if events:
-                    self._note_received(origin, events[-1].number)
-                    self._to_follow.set()
-                if len(events) == _READ_AT_ONCE:  # there may be more
-                    self._unread.add(origin)
-            except BaseException:
-                self._unread.add(origin)
-                raise
+    async def _read_origin(self, origin: str) -> None:
+        events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
+        for event in events:
+            self._read_upto[origin] = event.number
+            self._deliver(event)
+            self._scopes.add(event.scope)
+        if events:
+            self._note_received(origin, events[-1].number)
+            self._to_follow.set()
+        if len(events) == _READ_AT_ONCE:  # there may be more
+            self._unread.add(origin)
 
-    async def _follow_files(self) -> None:
-        while self._scopes:
-            scope = next(iter(self._scopes))
-            self._scopes.discard(scope)
-            try:
-                await self._host.follow(scope)
-            except BaseException:
-                self._scopes.add(scope)
-                raise
+
+async def _each(waiting: set[str], work: Callable[[str], Awaitable[None]]) -> None:
+    """Do the work for each name that waits. One whose work fails waits again."""
+    while waiting:
+        name = waiting.pop()
+        try:
+            await work(name)
+        except BaseException:
+            waiting.add(name)
+            raise

@@ -50,7 +50,6 @@ class Sender:
         """Events that were posted and are not acknowledged yet, by number, in order."""
         self._wake = asyncio.Event()
         self._to_mark = asyncio.Event()
-        self._marks: dict[str, int] = {}
         self._idle = asyncio.Event()
         self.upto = 0
         """The highest event number of this instance that the broker has acknowledged."""
@@ -118,7 +117,7 @@ class Sender:
             self.upto = first
             self.sent += 1
             del self._under_way[first]
-        self._mark(self._wire.instance, self.upto)
+        self._to_mark.set()
         self._settle()
 
     def _settle(self) -> None:
@@ -141,18 +140,11 @@ class Sender:
             return
         with lock:
             while batch := await self._event_log.ready(origin, upto, _BATCH):
-                await self._send(link, batch)
+                now = self._clock()
+                await link.send([self._wire.changed(event, now) for event in batch])
+                self.sent += len(batch)
                 upto = batch[-1].number
                 await self._event_log.mark_sent(origin, upto)
-
-    async def _send(self, link: Link, batch: list[Event]) -> None:
-        now = self._clock()
-        await link.send([self._wire.changed(event, now) for event in batch])
-        self.sent += len(batch)
-
-    def _mark(self, origin: str, upto: int) -> None:
-        self._marks[origin] = upto
-        self._to_mark.set()
 
     async def mark(self) -> None:
         """Note in the journal what was sent, until cancelled."""
@@ -163,10 +155,9 @@ class Sender:
 
     async def mark_now(self) -> None:
         """Note in the journal what was sent so far."""
-        self._to_mark.clear()
-        marks, self._marks = self._marks, {}
-        for origin, upto in marks.items():
-            await self._event_log.mark_sent(origin, upto)
+        if self._to_mark.is_set():
+            self._to_mark.clear()
+            await self._event_log.mark_sent(self._wire.instance, self.upto)
 
     async def heads(self) -> dict[str, int]:
         """Return the last event number of each origin of this journal."""

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from notifier.events import Event, MemoryChange, NotifierError
@@ -23,53 +23,50 @@ class DroppedError(NotifierError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventMessage:
+class Message:
+    """A message of an instance (`sender`), and whether its contents are trusted."""
+
+    sender: str
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventMessage(Message):
     """An event of `origin`, or only the fact that there is one.
 
     event: None where the message holds no text, where its text is not trusted, or where it is too old (`stale`).
     """
 
-    sender: str
     origin: str
     number: int
-    event: Event | None
-    trusted: bool
+    event: Event | None = None
     stale: bool = False
     count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hello:
+class Hello(Message):
     """The last event number of each origin of the sender's journal. want: the receivers should answer with theirs."""
 
-    sender: str
     heads: Mapping[str, int]
     want: bool
-    trusted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Ask(Message):
     """A request for the events `first` to `last` of an origin, which the sender misses."""
 
-    sender: str
     origin: str
     first: int
     last: int
-    trusted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class Gone(Message):
     """The origin's events up to a number were deleted: receivers must not wait for them."""
 
-    sender: str
     origin: str
     upto: int
-    trusted: bool
-
-
-Message = EventMessage | Hello | Ask | Gone
 
 
 # Writes, reads and verifies the messages between gateways. Sans I/O; docs/mqtt.md describes the format.
@@ -82,7 +79,7 @@ MAX_PAYLOAD_BYTES: Final = 256 * 1024
 VERSION: Final = 1
 ROOT: Final = "gateway-memory/1"
 SKEW_SECONDS: Final = 300
-"""How far two hosts' clocks may differ; also the greatest age of a message that requests something."""
+"""How far two machines' clocks may differ; also the greatest age of a message that requests something."""
 _MAX_TEXT: Final = 4000
 _MAX_NAMES: Final = 1024
 _LARGEST: Final = 2**53 - 1
@@ -242,7 +239,7 @@ class Wire:
         _whole(fields["v"], 1)
         if fields["workspace"] != self.workspace:
             raise DroppedError("workspace")
-        sender = _instance(fields["sender"])
+        sender = _match(_INSTANCE, fields["sender"])
         if sender == self.instance:
             raise DroppedError("echo")
         kind_of_message = fields["kind"]
@@ -251,40 +248,38 @@ class Wire:
         age = now - _whole(fields["sent"]) / 1000
         if not -SKEW_SECONDS <= age <= (self._oldest_seconds if kind_of_message == "changed" else SKEW_SECONDS):
             raise DroppedError("stale")
-        if kind_of_message == "changed":
-            return self._changed(fields, place if kind == "changed" else "", now, sender=sender, trusted=trusted)
+        of: dict[str, Any] = {"sender": sender, "trusted": trusted}
         if kind_of_message == "hello":
-            heads = {_instance(origin): _whole(number) for origin, number in _items(fields["heads"])}
-            return Hello(sender=sender, heads=heads, want=fields["want"] is True, trusted=trusted)
+            heads = {_match(_INSTANCE, origin): _whole(number) for origin, number in _items(fields["heads"])}
+            return Hello(**of, heads=heads, want=fields["want"] is True)
+        of["origin"] = _match(_INSTANCE, fields["origin"])
+        if kind_of_message == "changed":
+            return self._changed(fields, place if kind == "changed" else "", now, of)
         if kind_of_message == "ask":
-            first, last = _whole(fields["first"], 1), _whole(fields["last"], 1)
-            return Ask(sender=sender, origin=_instance(fields["origin"]), first=first, last=last, trusted=trusted)
-        return Gone(sender=sender, origin=_instance(fields["origin"]), upto=_whole(fields["upto"], 1), trusted=trusted)
+            return Ask(**of, first=_whole(fields["first"], 1), last=_whole(fields["last"], 1))
+        return Gone(**of, upto=_whole(fields["upto"], 1))
 
-    def _changed(
-        self, fields: Mapping[str, Any], place: str, now: float, *, sender: str, trusted: bool
-    ) -> EventMessage:
+    def _changed(self, fields: Mapping[str, Any], place: str, now: float, of: dict[str, Any]) -> EventMessage:
+        """Return the message of an event. of: the values that all messages about an origin have."""
         scope, at = fields["scope"], _whole(fields["at"]) / 1000
-        origin, number = _instance(fields["origin"]), _whole(fields["number"], 1)
+        message = EventMessage(**of, number=_whole(fields["number"], 1))
         if place and place != scope:
             raise ValueError(place)
         if not -SKEW_SECONDS <= now - at <= self._oldest_seconds:
-            # Its number still counts: later events must not wait for it.
-            return EventMessage(sender=sender, origin=origin, number=number, event=None, stale=True, trusted=trusted)
+            return replace(message, stale=True)  # its number still counts: later events must not wait for it
         changes = fields["changes"]
         if not isinstance(changes, list) or not 0 < len(changes) <= _MAX_NAMES:
             raise ValueError("changes")
         ids = [_match(_ID, change["id"]) for change in changes]
-        if "name" not in fields or not trusted:
-            return EventMessage(
-                sender=sender, origin=origin, number=number, event=None, trusted=trusted, count=len(ids)
-            )
+        message = replace(message, count=len(ids))
+        if "name" not in fields or not message.trusted:
+            return message
         name = _line(fields["name"])
         if scope_hash(self.workspace, name) != scope:
             raise ValueError("scope")
         described = tuple(_change(identity, change) for identity, change in zip(ids, changes, strict=True))
-        event = Event(scope=name, at=at, changes=described, origin=origin, number=number)
-        return EventMessage(sender=sender, origin=origin, number=number, event=event, trusted=trusted, count=len(ids))
+        event = Event(scope=name, at=at, changes=described, origin=message.origin, number=message.number)
+        return replace(message, event=event)
 
 
 def _parse(payload: bytes) -> dict[str, Any]:
@@ -322,10 +317,6 @@ def _match(pattern: re.Pattern[str], value: object) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError("name")
     return value
-
-
-def _instance(value: object) -> str:
-    return _match(_INSTANCE, value)
 
 
 def _items(value: object) -> list[tuple[object, object]]:

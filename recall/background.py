@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.runtime.ground import get_logger
-from recall.encoding.embedder import Embedder, kind_of
-from recall.index.thread import IndexThread
-from recall.threads import BACKGROUND, WRITE
+from recall.embedder import Embedder, kind_of
+from recall.threads import BACKGROUND, WRITE, IndexThread
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:
@@ -92,9 +91,6 @@ class Background:
 
     async def _count(self, priority: int = BACKGROUND) -> int:
         return await self._thread.run(lambda index: index.rows.totals()[1], priority)
-
-    async def _pending(self) -> list[tuple[int, str]]:
-        return await self._thread.run(lambda index: index.pending(_READ_AT_ONCE), BACKGROUND)
 
     async def _remove(self) -> bool:
         return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)

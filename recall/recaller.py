@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
@@ -12,14 +12,26 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
-from recall.encoding.embedder import Embedder
-from recall.index.thread import IndexThread
+from recall.embedder import Embedder
 from recall.rows.sqlite import SqliteRows
-from recall.search.query import PRECEDING_TURNS, SearchRequest
+from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, installed_encoders
 from recall.text.words import LONGEST_EMBEDDED, clean_text
-from recall.threads import SEARCH, WRITE
-from recall.types import Entry, FileChange, FileEntries, Filter, Hit, Near, Recall, RecallError, Stamp, Stored, Vectors
+from recall.threads import SEARCH, WRITE, IndexThread
+from recall.types import (
+    Entry,
+    FileChange,
+    FileEntries,
+    Filter,
+    Hit,
+    Near,
+    Recall,
+    RecallError,
+    SearchRequest,
+    Stamp,
+    Stored,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +73,7 @@ class Recaller:
     """Search over the scopes of one index. It belongs to the event loop that opened it.
 
     index: the path of index.sqlite; None keeps everything in memory, and nothing on disk; or another store of rows.
-    zone: in which "yesterday" is reckoned; None is the host's own. encoder: makes the encoder, in its own thread; by
+    zone: in which "yesterday" is reckoned; None is the machine's own. encoder: makes the encoder, in its own thread; by
     default it follows the settings. breaker: guards an embedding server.
 
     Every method raises RecallError before `open` and after `close`.
@@ -190,12 +202,12 @@ class Recaller:
     @property
     def generation(self) -> int:
         """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""
-        return self._thread.generation
+        return self._thread.index.generation if self._thread.index else 0
 
     @property
     def replaced(self) -> int:
         """How often the index was found damaged, and made again, since this was opened."""
-        return self._thread.replaced
+        return self._thread.index.damaged if self._thread.index else 0
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
         """Return the items that were inserted last, the newest first."""
@@ -211,58 +223,19 @@ class Recaller:
 
     async def count(self, scope: str) -> int:
         """Return how many items a scope has."""
-        return sum((await self.counts(scope)).values())
-
-    async def counts(self, scope: str) -> Mapping[str, int]:
-        """Return how many items a scope has, by category; "" where none is known."""
-        return await self._read(lambda index: index.rows.counts(scope))
+        return await self._read(lambda index: index.rows.count(scope))
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that its first search need not."""
         await self._read(lambda index: index.warm(scope))
 
-    async def search(
-        self,
-        scope: str,
-        query: str,
-        *,
-        limit: int,
-        min_score: float,
-        timeout_seconds: float | None,
-        now: float,
-        episodes: int = 0,
-        preceding: Sequence[str] = (),
-        only: Filter | None = None,
-        explain: bool = False,
-        asked: bool = False,
-        weak: int = 0,
-    ) -> Recall:
-        """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
+    async def search(self, request: SearchRequest, *, timeout_seconds: float | None) -> Recall:
+        """Return the best memories of a scope for a message, best first.
 
         It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
-
-        limit: the most memories. episodes: the most passages; a passage of a turn from which a found memory comes is
-        left out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be
-        found.
-        explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search on request,
-        such and is no message: it waits for an encoder that is being loaded, and for the vectors of what was just
-        saved, and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
         """
         started = time.perf_counter()
-        request = SearchRequest(
-            scope=scope,
-            query=query,
-            limit=limit,
-            episodes=episodes,
-            min_score=min_score,
-            now=now,
-            preceding=tuple(preceding),
-            only=only,
-            explain=explain,
-            asked=asked,
-            weak=weak,
-        )
-        if asked and self._background is not None:
+        if request.asked and self._background is not None:
             most = CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, CATCH_UP_SECONDS)
             await self._background.catch_up(most)
         return await self._search(request, None if timeout_seconds is None else started + timeout_seconds)

@@ -101,6 +101,30 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is searched in a scope, for a message (`query`).
+
+    limit: the most memories. episodes: the most passages; a passage of a turn from which a found memory comes is left
+    out. min_score: of each hit. now: epoch seconds. preceding: the turns before the message, the oldest first. only:
+    which memories may be found. explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search
+    on request and no message: it waits for an encoder that is being loaded, and for the vectors of what was just saved,
+    and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
+    """
+
+    scope: str
+    query: str
+    limit: int
+    min_score: float
+    now: float
+    episodes: int = 0
+    preceding: tuple[str, ...] = ()
+    only: Filter | None = None
+    explain: bool = False
+    asked: bool = False
+    weak: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
     """A file when it was indexed: its modification time, its size in bytes, and a digest of its content."""
 

@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
-from .layers import views
+from .clean import views
 
 _TABLE: Final = table("injections")
 _SIMPLIFIED, _LOOK_ALIKES = (str.maketrans(*letters) for _, letters in _TABLE.rows("letters"))

@@ -1,23 +1,21 @@
-"""Masks the secrets in a message by their kind: `[masked: openai key]`.
+"""Finds the secrets in a message, which `clean` masks by their kind: `[masked: openai key]`.
 
 What looks like a secret (shape, character classes) is scored by the noun near it that names one, and by what stands
 between, within about a sentence. One linear score with one threshold decides: the words are in
 `tables/secrets.txt`, the weights in `tables/secret_weights.txt`, which `benchmarks/masking.py` fits. What needs no name
-is found before: prefixes and places are in the table, and numbers that a check proves in `checksums.py`.
+is found before: prefixes and places, which are in the table, and numbers that a check proves.
 
 Why not a package: detect-secrets (the maintained in-process one) brings `requests`, works by line through global
 settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither "密码是…" nor card or identity numbers.
 """
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from extractor.tables.reader import table
-
-from .checksums import checked
-from .layers import Traced
+from extractor.tables import table
 
 _TABLE: Final = table("secrets")
 _PATTERNS: Final = _TABLE.patterns(flags=0)
@@ -103,30 +101,15 @@ class Pair(NamedTuple):
 
 
 @cache
-def _forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
+def forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
     """Return the forms that need no name: the kind, the words of which a text must contain one, and the pattern."""
     flags = re.ASCII if section == "issued" else re.IGNORECASE
     rows = ((*head.split(" / "), source) for head, source in _TABLE.sources(section))
     return [(f"[masked: {kind}]", needles.split(), re.compile(source, flags)) for kind, needles, source in rows]
 
 
-def mask_secrets(traced: Traced) -> None:
-    """Replace every secret by its kind. Linear in the length of the text."""
-    for mask, needles, pattern in _forms("issued"):
-        if needles[0] in traced.text:
-            traced.cut([(*match.span(), mask) for match in pattern.finditer(traced.text)])
-    lower = traced.text.lower()
-    for mask, needles, pattern in _forms("places"):
-        for needle in needles:
-            if needle in lower:
-                traced.cut([span for match in pattern.finditer(traced.text) if (span := _placed(match, mask))])
-    traced.cut(list(in_columns(traced.text)))
-    for spans in checked(traced.text):
-        traced.cut(spans)
-    traced.cut(_joined([pair for pair in pairs(traced.text) if pair.score > 0]))
-
-
-def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
+def placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
+    """Return the span of a form's value and its mask; None where it is masked already."""
     name = "value" if match["value"] is not None else "other"
     start, end = match.span(name)
     if match[name][0] in "\"'" and match[name][0] == match[name][-1]:
@@ -134,7 +117,8 @@ def _placed(match: re.Match[str], mask: str) -> tuple[int, int, str] | None:
     return None if match[name].strip("\"'").startswith("[masked") else (start, end, mask)
 
 
-def _joined(secrets: list[Pair]) -> list[tuple[int, int, str]]:
+def joined(secrets: list[Pair]) -> list[tuple[int, int, str]]:
+    """Return the spans of secrets and their masks; those that overlap are one."""
     spans: list[tuple[int, int, str]] = []
     for pair in sorted(secrets):
         if spans and pair.start < spans[-1][1]:
@@ -390,3 +374,89 @@ def _features(lower: str, cue: re.Match[str], shape: str, link: str, gap: str, s
     }
     known = [f"{group} {shape}", f"{sort} {link}", f"shape {shape}", f"link {link}", f"group {group}"]
     return known + [name for name, count in counts.items() for _ in range(min(int(count), 5))]
+
+
+# Secrets that a check proves: card, identity and bank numbers, and the words of a wallet's mnemonic.
+
+_NUMBERS: Final = _TABLE.patterns("numbers", flags=0)
+_WORD: Final = re.compile(r"[A-Za-z]+")
+_FEWEST_WORDS: Final = 12
+_FEWEST_DIGITS_OF_A_CARD: Final = 13
+_IDENTITY_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+_BEFORE_A_NUMBER: Final = 24
+
+
+def checked(text: str) -> Iterator[list[tuple[int, int, str]]]:
+    """Yield the spans of each kind; within one kind they are ascending and do not overlap."""
+    yield list(_mnemonics(text))
+    yield list(_valid(text, _NUMBERS["iban"], _iban_in, "account number"))
+    if _NUMBERS["digits"].search(text):
+        yield list(_valid(text, _NUMBERS["identity"], _identity_in, "identity number"))
+        yield list(_valid(text, _NUMBERS["named card"], _card_in, "card number", owned=False))
+        yield list(_valid(text, _NUMBERS["card"], _card_in, "card number"))
+
+
+def _valid(
+    text: str, pattern: re.Pattern[str], length_of: Callable[[str], int], kind: str, *, owned: bool = True
+) -> Iterator[tuple[int, int, str]]:
+    """Yield the matches that are valid numbers, and that no other noun owns ("order number …").
+
+    length_of: returns how many characters of a match are the number, 0 for none.
+    """
+    for match in pattern.finditer(text):
+        start = match.start(pattern.groups)
+        length = length_of(match[pattern.groups])
+        if length and not (owned and _PATTERNS["owner"].search(text[max(0, start - _BEFORE_A_NUMBER) : start].lower())):
+            yield start, start + length, f"[masked: {kind}]"
+
+
+def _card_in(number: str) -> int:
+    """Return the length of the card number at the start; its security code or expiry month may follow."""
+    ends = [at + 1 for at, character in enumerate(number) if character.isdecimal()]
+    for count in range(len(ends), _FEWEST_DIGITS_OF_A_CARD - 1, -1):
+        if (count == len(ends) or ends[count] - ends[count - 1] > 1) and passes_luhn(number[: ends[count - 1]]):
+            return ends[count - 1]
+    return 0
+
+
+def passes_luhn(number: str) -> bool:
+    """ISO/IEC 7812-1 annex B."""
+    digits = [int(character) for character in number if character.isdecimal()]
+    doubled = (sum(divmod(digit * 2, 10)) for digit in digits[-2::-2])
+    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _identity_in(text: str) -> int:
+    """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
+    number = "".join(character for character in text if character.isalnum())
+    total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
+    return len(text) if "10X98765432"[total % 11] == number[-1].upper() else 0
+
+
+def _iban_in(text: str) -> int:
+    """ISO 13616-1: MOD 97-10 over the number with its first four characters moved to the end."""
+    for length in range(len(text), 14, -1):
+        if text[length - 1].isalnum() and (length == len(text) or not text[length].isalnum()):
+            number = "".join(character for character in text[:length] if character.isalnum())
+            if int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97 == 1:
+                return length
+    return 0
+
+
+@cache
+def _mnemonic_words() -> frozenset[str]:
+    lines = Path(__file__).with_name("bip39_english.txt").read_text("ascii").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def _mnemonics(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the spans of twelve or more words of BIP-39's English list in a row."""
+    for match in _NUMBERS["words of a mnemonic"].finditer(text):
+        run: list[tuple[int, int]] = []
+        for start, end in [*(word.span() for word in _WORD.finditer(text, *match.span())), (0, 0)]:
+            if text[start:end].lower() in _mnemonic_words():
+                run.append((start, end))
+                continue
+            if len(run) >= _FEWEST_WORDS:
+                yield run[0][0], run[-1][1], "[masked: recovery phrase]"
+            run = []

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _PATTERNS: Final = table("talk").patterns()
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()

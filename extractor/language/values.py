@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("values")
 _PATTERNS: Final = _TABLE.patterns()
@@ -131,7 +131,10 @@ def without_dates(text: str, day: date) -> str:
 def relative_dates_of(text: str, day: date) -> frozenset[Span]:
     """Return the spans that the relative dates in a text of a day may mean: "tomorrow", "in two weeks", 下周五."""
     return frozenset(
-        span for pattern, read in _relative() for match in pattern.finditer(text) for span in _safely(read, match, day)
+        span
+        for pattern, read, numbers in _relative()
+        for match in pattern.finditer(text)
+        for span in _safely(read, match, day, numbers)
     )
 
 
@@ -188,12 +191,12 @@ def _number(text: str) -> int:
     return _HAN[text]
 
 
-Read = Callable[[re.Match[str], date], list[Span]]
+Read = Callable[..., list[Span]]
 
 
-def _safely(read: Read, match: re.Match[str], day: date) -> list[Span]:
+def _safely(read: Read, match: re.Match[str], day: date, numbers: list[int]) -> list[Span]:
     try:
-        return read(match, day)
+        return read(match, day, *numbers)
     except (OverflowError, ValueError, KeyError):  # before the first year, after the last one, no such day
         return []
 
@@ -207,12 +210,9 @@ def _months_on(day: date, count: int) -> date:
     return date(day.year + years, month + 1, min(day.day, monthrange(day.year + years, month + 1)[1]))
 
 
-def _days_on(count: int) -> Read:
-    def read(_: re.Match[str], day: date) -> list[Span]:
-        the_day = day + timedelta(days=count)
-        return [Span(the_day, the_day)]
-
-    return read
+def _days_on(_: re.Match[str], day: date, count: int) -> list[Span]:
+    the_day = day + timedelta(days=count)
+    return [Span(the_day, the_day)]
 
 
 def _which(match: re.Match[str]) -> str:
@@ -287,25 +287,23 @@ def _in_figures(match: re.Match[str], day: date) -> list[Span]:
     return [Span(each, each) for each in days]
 
 
-def _feast(month: int, first: int, last: int) -> Read:
-    def read(_: re.Match[str], day: date) -> list[Span]:
-        return [Span(date(year, month, first), date(year, month, last)) for year in range(day.year - 1, day.year + 2)]
+def _feast(_: re.Match[str], day: date, month: int, first: int, last: int) -> list[Span]:
+    return [Span(date(year, month, first), date(year, month, last)) for year in range(day.year - 1, day.year + 2)]
 
-    return read
+
+_READERS: Final[dict[str, Read]] = {
+    "day": _days_on,
+    "week day": _week_day,
+    "stretch": _stretch,
+    "away": _away,
+    "figures": _in_figures,
+    "day of month": _day_of_month,
+    "feast": _feast,
+}
 
 
 @cache
-def _relative() -> list[tuple[re.Pattern[str], Read]]:
-    """Return how relative dates are written, and what reads them."""
-    readers: dict[str, Read] = {
-        "week day": _week_day,
-        "stretch": _stretch,
-        "away": _away,
-        "figures": _in_figures,
-        "day of month": _day_of_month,
-    }
-    made: dict[str, Callable[..., Read]] = {"day": _days_on, "feast": _feast}
-    return [
-        (pattern, readers.get(head) or made[head.split()[0]](*map(int, head.split()[1:])))
-        for head, pattern in _TABLE.compiled("relative")
-    ]
+def _relative() -> list[tuple[re.Pattern[str], Read, list[int]]]:
+    """Return how relative dates are written, and what reads them: its name in the table, and numbers that it takes."""
+    entries = ((re.split(r" (?=-?\d)", head), pattern) for head, pattern in _TABLE.compiled("relative"))
+    return [(pattern, _READERS[name], [*map(int, numbers)]) for (name, *numbers), pattern in entries]

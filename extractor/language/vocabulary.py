@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("things")
 _PATTERNS: Final = _TABLE.patterns()

@@ -13,10 +13,9 @@ from typing import Final, Literal
 
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import polarity, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 
-from .attributes import ONE_AT_A_TIME, ROLES
-from .statement import Statement, clauses, exclude_each_other, read
+from .statement import ONE_AT_A_TIME, ROLES, Statement, clauses, exclude_each_other, read
 
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
@@ -58,7 +57,7 @@ def _rather(text: str) -> re.Match[str] | None:
 
 _OF_CHANGE: Final = frozenset({"back", "change", "begin"})
 _STRONG: Final = frozenset({"back", "change"})
-_TELLING: Final = {True: 0.3, False: -0.6}
+_SCORES_BY_WORDS: Final = {True: 0.3, False: -0.6}
 """How much a statement with a word of change, or without one, tells of a change where its vector is unknown."""
 _RELATED: Final = 0.45
 _FAR, _LEAST, _CLOSE = 0.2, 0.3, 0.7
@@ -90,10 +89,10 @@ class Comparison:
     firm: bool = False
 
 
-def compared(new: str, old: str, cosine: float | None, telling: float | None = None) -> Comparison:
+def compared(new: str, old: str, cosine: float | None, change_score: float | None = None) -> Comparison:
     """Compare a statement with an older one in the same language. Pure.
 
-    cosine: of both, and telling: how much the new one's vector tells of a change (`meaning.py`), None if they are
+    cosine: of both, and change_score: how much the new one's vector tells of a change (`meaning.py`), None if they are
     unknown: then only the words tell.
     """
     older = read(old)
@@ -105,7 +104,7 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
     only_muses = "muse" in newer.marks and not newer.marks & _STRONG
     if length_of(new) > _LONGEST or length_of(old) > longest or newer.asks or only_muses:
         return Comparison()
-    weighed = terms(newer, older, cosine, telling)
+    weighed = terms(newer, older, cosine, change_score)
     odds = sum(_WEIGHTS[name] * value for name, value in weighed.items())
     if odds >= _PERHAPS:
         firm = odds >= _FIRM and (weighed["exclusive"] > 0 or weighed["named"] > 0 or (cosine or 0.0) >= _RELATED)
@@ -124,7 +123,7 @@ def tells_of_change(text: str) -> bool:
     return bool(marks & _OF_CHANGE) and "muse" not in marks and ("add" not in marks or "back" in marks)
 
 
-def terms(new: Statement, old: Statement, cosine: float | None, telling: float | None = None) -> dict[str, float]:
+def terms(new: Statement, old: Statement, cosine: float | None, change_score: float | None = None) -> dict[str, float]:
     """Return what tells for a change, or against it, by the names in `_WEIGHTS`."""
     near = _LEAST if cosine is None else cosine
     shared, strong = new.relations & old.relations, bool(new.marks & _STRONG)
@@ -135,7 +134,7 @@ def terms(new: Statement, old: Statement, cosine: float | None, telling: float |
     marked = not adds and (bool(new.marks & _OF_CHANGE) or _has_another_value(new, old))
     return {
         "always": 1.0,
-        "telling": _TELLING[marked] if telling is None else telling,
+        "change score": _SCORES_BY_WORDS[marked] if change_score is None else change_score,
         "marked": float(marked),
         "near": marked * (min(max(near, _FAR), _CLOSE) - _FAR),
         "far": float(near < _LEAST and not named),

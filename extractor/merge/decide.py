@@ -12,12 +12,11 @@ from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known
 
-from .attributes import slots
 from .compare import compared, swapped, tells_of_change, turned
-from .statement import changed, happened, predicate, read, same_text, same_verb, says_now
+from .statement import changed, happened, predicate, read, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -163,12 +162,12 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     weighed = compared(candidate.content, memory.text, memory.cosine)
     # Another locker, another lamp: that it sounds like a change says nothing of this one.
     denied = weighed.odds < _WORDS_DENY
-    telling = None if denied else candidate.telling
-    if telling is not None:
-        weighed = compared(candidate.content, memory.text, memory.cosine, telling)
+    change_score = None if denied else candidate.telling
+    if change_score is not None:
+        weighed = compared(candidate.content, memory.text, memory.cosine, change_score)
     if candidate.sentence and weighed.verdict != "same" and not denied:
         # "I gave it up, I play … now": the content may be a part of it.
-        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, telling)
+        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, change_score)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:

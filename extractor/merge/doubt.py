@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Decision, Doubt
 
 _PATTERNS: Final = table("merging").patterns()

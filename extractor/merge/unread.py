@@ -10,12 +10,11 @@ from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
 from extractor.rules.language import language_of
-from extractor.tables.reader import table
+from extractor.tables import table
 from extractor.types import Candidate, Turn
 
-from .attributes import marks
 from .compare import length_of
-from .statement import predicate, read
+from .statement import marks_of_change, predicate, read
 
 MOST: Final = 4  # of one message: more of them come from a pasted document
 LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, or sets a task
@@ -65,7 +64,8 @@ def stands_alone(text: str, changed: str) -> str:
     if not _PATTERNS["of a thing"].fullmatch(thing) or statement_words(thing) & statement_words(text):
         return text
     if has_han(text):
-        begins = min((mark.start() for pattern in marks().values() if (mark := pattern.search(text))), default=_LATE)
+        marks = (pattern.search(text) for pattern in marks_of_change().values())
+        begins = min((mark.start() for mark in marks if mark), default=_LATE)
         return f"{thing}：{text}" if begins < _LATE and not read(text).speaker else text
     named = thing if thing[1:2].isupper() else f"{thing[0].lower()}{thing[1:]}"
     return _EXACT["points at a thing"].sub(lambda _: named, text, count=1)

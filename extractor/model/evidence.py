@@ -14,14 +14,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from extractor.categories import CATEGORIES, traits_of
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
-from extractor.tables.reader import table
-from extractor.types import Action, Candidate, Importance, Kept, Known, Turn
+from extractor.tables import table
+from extractor.types import CATEGORIES, Action, Candidate, Importance, Kept, Known, Turn, traits_of
 
 from . import quotations
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
@@ -29,8 +28,6 @@ from .support import (
     Sources,
     Support,
     expiry_of,
-    is_a_question,
-    is_first_person,
     support,
     support_across_languages,
     without_report,
@@ -173,7 +170,7 @@ class _Conversation:
 def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
     """Return an entry with what it states as its content; or None, and why it states nothing."""
     content = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-    if not content or is_a_question(content):
+    if not content or _PATTERNS["question"].search(content):
         return "about_the_chat", None
     if traits_of(candidate.category).directive and not _PATTERNS["wished"].search(content):
         candidate = replace(candidate, category="fact")  # a small model calls an order what is none
@@ -243,7 +240,7 @@ def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
     quote, message = candidate.quote, turn.user
     sentence, is_wish = quotations.sentence_of(quote, message), traits_of(candidate.category).directive
     return (
-        is_first_person(content)
+        bool(_PATTERNS["first"].search(content))  # it speaks as the user
         or quotations.adds_a_denial(sentence, content)
         or quotations.changes_who(quote, message, content)
         or quotations.turns_must_and_wish(sentence, content)

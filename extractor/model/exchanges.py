@@ -8,7 +8,7 @@ from typing import Final
 
 from extractor.language.kind import has_han, is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _PATTERNS: Final = table("exchanges").patterns()
 

@@ -189,32 +189,23 @@ class Model:
         if self._is_too_long(system, message, schema):
             raise ModelError("too_long")
         usages: list[Usage] = []  # of all answers, so that a failure has its cost too
+        messages: list[Message] = [("user", message)]
         try:
-            result = await self._read(system, message, schema, read, usages)
+            for _ in range(2):
+                answer = await self._answer(system, messages, schema, usages)
+                try:
+                    result = await _aside(partial(_understood, answer, read))
+                except ValueError as problem:
+                    text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
+                    messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
+                else:
+                    self._breaker.succeeded()
+                    return result, sum(usages, Usage())
+            raise ModelError("unreadable")  # noqa: TRY301 - one way for whatever fails
         except ModelError as error:
             if error.kind not in ("truncated", "unreadable", "too_long"):  # a provider that answers is alive
                 self._breaker.failed(self._clock())
             raise _with_usage(error, sum(usages, Usage())) from None
-        self._breaker.succeeded()
-        return result, sum(usages, Usage())
-
-    async def _read(
-        self,
-        system: str,
-        message: str,
-        schema: Mapping[str, object],
-        read: Callable[[dict[str, Any]], T],
-        usages: list[Usage],
-    ) -> T:
-        messages: list[Message] = [("user", message)]
-        for _ in range(2):
-            answer = await self._answer(system, messages, schema, usages)
-            try:
-                return await _aside(partial(_understood, answer, read))
-            except ValueError as problem:
-                text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
-                messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
-        raise ModelError("unreadable")
 
     async def _answer(
         self, system: str, messages: Sequence[Message], schema: Mapping[str, object], usages: list[Usage]

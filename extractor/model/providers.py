@@ -3,17 +3,15 @@
 The SDKs' own retries are off, because `Model` retries. Their errors are translated here.
 """
 
-import email.utils
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
-from gateway_memory.runtime.ground import api_key, bounded_client
+from gateway_memory.runtime.ground import api_key, bounded_client, retry_after
 
 from .prompt import estimate_tokens
 
@@ -246,22 +244,6 @@ def _of_status(error: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one r
     if status == _RATE_LIMIT and "insufficient_quota" in body:  # waiting does not refill an exhausted quota
         return ModelError("refused")
     if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in body:
-        headers: Mapping[str, str] = error.response.headers
         kind = "rate_limit" if status == _RATE_LIMIT else "overloaded"
-        return ModelError(kind, retryable=True, retry_after_seconds=_retry_after(headers))
+        return ModelError(kind, retryable=True, retry_after_seconds=retry_after(error.response.headers))
     return ModelError("refused")
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait: RFC 9110 10.2.3 (seconds or a date), or OpenAI's header in milliseconds."""
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers.get("retry-after", "")
-        if not value:
-            return None
-        if value.replace(".", "", 1).isdigit():
-            return float(value)
-        return max(0.0, (email.utils.parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

@@ -5,19 +5,18 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from extractor.categories import traits_of
 from extractor.language.kind import has_han
 from extractor.language.sentences import LONGEST_READ, quotations, sentences
 from extractor.language.values import relative_dates_of, without_dates
 from extractor.language.vocabulary import CHANGE, names_of_kind, polarity, statement_words, stem
 from extractor.meaning import SPEAKER
-from extractor.merge.attributes import PEOPLE
+from extractor.merge.statement import PEOPLE
 from extractor.merge.unread import may_be, points_back, text_of
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.rules.language import language_of
-from extractor.tables.reader import table
-from extractor.types import Candidate, Turn
+from extractor.tables import table
+from extractor.types import Candidate, Turn, traits_of
 
 from .support import Sources, expiry_of, share_repeated
 

@@ -9,17 +9,18 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .exchanges import exchanges_of, outline_of
 from .prompt import as_data, list_schema, object_schema, text_schema
 from .support import Sources
 
-_TODO: Final = table("exchanges").patterns()["to do"]
+_TABLE: Final = table("exchanges")
+_TODO: Final = _TABLE.patterns()["to do"]
 
 
 BRIEF_LENGTH: Final = 900
@@ -33,17 +34,11 @@ _SHORTEST_CUT: Final = 24
 _LISTED: Final = 10
 
 Section = Literal["wanted", "done", "ended", "open", "next", "learnt"]
-_HEADINGS: Final[Mapping[Section, tuple[str, str]]] = {
-    "wanted": ("The user wanted", "用户目标"),
-    "done": ("Done", "已完成"),
-    "ended": ("Talked of last", "最后谈到"),
-    "open": ("Open or at risk", "未解决/风险"),
-    "next": ("Next", "下一步"),
-    "learnt": ("Learnt", "了解到"),
-}
+_HEADINGS: Final = {cast("Section", name): text.split(" / ") for name, text in _TABLE.texts("headings")}
+"""In English and Chinese."""
 _LAST: Final[tuple[Section, ...]] = ("learnt",)
 """Sections that get only the room that the others leave: what was learnt is kept as memories too."""
-_UNANSWERED: Final = ("Not answered: {text}", "尚未回答：{text}")
+_UNANSWERED: Final = dict(_TABLE.texts("lines"))["unanswered"].split(" / ")
 _BY_RULES: Final = re.compile("- (?:" + "|".join(heading for pair in _HEADINGS.values() for heading in pair) + ")[:：]")
 """The beginning of a stage summary that the rules made of what was seen."""
 _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")

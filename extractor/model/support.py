@@ -14,7 +14,7 @@ from typing import Final, Literal
 from extractor.language.kind import has_han, is_chinese
 from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of, without_dates
 from extractor.language.vocabulary import names_of_kind, statement_words
-from extractor.tables.reader import table
+from extractor.tables import table
 
 _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()
@@ -44,16 +44,6 @@ def without_report(content: str, *, wish: bool) -> str:
     if _PATTERNS["question"].search(rest):
         return ""
     return _of_user_zh(rest) if chinese else _of_user(rest)
-
-
-def is_a_question(content: str) -> bool:
-    """Return whether a statement is a question."""
-    return bool(_PATTERNS["question"].search(content))
-
-
-def is_first_person(content: str) -> bool:
-    """Return whether a statement speaks as the user, with "I" or 我."""
-    return bool(_PATTERNS["first"].search(content))
 
 
 def _of_user(rest: str) -> str:

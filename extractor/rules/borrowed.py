@@ -10,7 +10,7 @@ from typing import Final
 
 from extractor.language.kind import is_small_talk
 from extractor.language.sentences import without_quotations, without_single_quotations
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .language import LANGUAGES
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from extractor.language.sentences import QUOTED
-from extractor.tables.reader import table
+from extractor.tables import table
 
 PRESENT, PAST, PERFECT, PROGRESSIVE = range(4)  # the order of the weights of verbs in the table
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from extractor.categories import traits_of
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import names_of_kind
-from extractor.tables.reader import table
-from extractor.types import Candidate, Turn
+from extractor.tables import table
+from extractor.types import Candidate, Turn, traits_of
 
 from .borrowed import is_verse, own_words
 from .language import Language, language_of

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final, TypeAlias, cast
 
-from extractor.categories import traits_of
 from extractor.language.kind import has_han
-from extractor.tables.reader import table
-from extractor.types import Importance, MemoryType  # noqa: TC001 - `cast` names them
+from extractor.tables import table
+from extractor.types import Importance, MemoryType, traits_of
 
 from . import statements_en, statements_zh, wishes_en
 from .reading import KEPT, Reading

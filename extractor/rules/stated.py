@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from extractor.categories import traits_of
 from extractor.language.sentences import Sentence
-from extractor.tables.reader import table
+from extractor.tables import table
+from extractor.types import traits_of
 
 from .language import Language
 from .reading import KEPT, KEPT_ALONE, Reading

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from extractor.language.sentences import QUOTED
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .clause_en import (
     MARK_WEIGHTS,

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .reading import KEPT, Reading, statement_of, wish_of
 

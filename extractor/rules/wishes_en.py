@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from extractor.tables.reader import table
+from extractor.tables import table
 
 from .clause_en import PAST, PRESENT, PROGRESSIVE, Word, is_plural, lemmas, words_of_clause
 from .reading import Reading, wish_of

@@ -7,7 +7,6 @@ from typing import Final
 
 from extractor import (
     Candidate,
-    Debouncer,
     Turn,
     concerns,
     extract_rules,
@@ -19,6 +18,7 @@ from extractor import (
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor, by_scope, read_turn
 from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.processor import Debouncer
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
 from gateway_memory.errors import StoreError
@@ -188,7 +188,7 @@ class BatchStage:
     state: TurnState = "ruled"
 
     def __init__(
-        self, runtime: Runtime, ledger: Ledger, turns: Turns, filing: Filing, reader: Reader, debouncer: Debouncer[str]
+        self, runtime: Runtime, ledger: Ledger, turns: Turns, filing: Filing, reader: Reader, debouncer: Debouncer
     ) -> None:
         self._runtime = runtime
         self._ledger = ledger

@@ -28,7 +28,7 @@ from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport
 from gateway_memory.sync.follower import Storage
 from notifier import MemoryChange
-from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
+from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, talk_of
 
 log = get_logger(__name__)
 
@@ -349,17 +349,19 @@ class ContextBuilder:
             with self._runtime.metrics.timed("before_reply.recall"):
                 searches = [
                     self._storage.recaller.search(
-                        scope.key,
-                        reply.message,
-                        limit=settings.max_results,
-                        episodes=episodes if scope == session.scope else 0,
-                        min_score=0.0 if talk else least,
+                        SearchRequest(
+                            scope=scope.key,
+                            query=reply.message,
+                            limit=settings.max_results,
+                            episodes=episodes if scope == session.scope else 0,
+                            min_score=0.0 if talk else least,
+                            now=reply.at.timestamp(),
+                            preceding=tuple(session.recent),
+                            only=Filter(since=talk.start, until=talk.end) if talk else None,
+                            explain=True,
+                            weak=_WEAK,
+                        ),
                         timeout_seconds=reply.left(_SEARCH_UNTIL),
-                        now=reply.at.timestamp(),
-                        preceding=tuple(session.recent),
-                        only=Filter(since=talk.start, until=talk.end) if talk else None,
-                        explain=True,
-                        weak=_WEAK,
                     )
                     for scope in session.who.scopes
                 ]

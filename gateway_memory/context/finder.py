@@ -23,7 +23,7 @@ from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
-from recall import Filter, Hit, Recall, RecallOutcome, Stored, excerpt_of, talk_of, tokens_of
+from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Stored, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.
 
@@ -281,16 +281,18 @@ class Finder:
     ) -> Found:
         searches = [
             self._storage.recaller.search(
-                scope.key,
-                query,
-                limit=limit if _OF_FILES.intersection(kinds) else 0,
-                episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
-                min_score=0.0,
+                SearchRequest(
+                    scope=scope.key,
+                    query=query,
+                    limit=limit if _OF_FILES.intersection(kinds) else 0,
+                    episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
+                    min_score=0.0,
+                    now=now.timestamp(),
+                    only=only,
+                    explain=explain,
+                    asked=True,
+                ),
                 timeout_seconds=_FIND_SECONDS,
-                now=now.timestamp(),
-                only=only,
-                explain=explain,
-                asked=True,
             )
             for scope in session.who.scopes
         ]

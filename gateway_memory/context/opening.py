@@ -36,7 +36,7 @@ from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.follower import Storage
-from recall import Entry, Filter, RecallError, render_block
+from recall import Entry, Filter, RecallError, SearchRequest, render_block
 
 # The digest of a scope's memories of the last days, for the owner's first session of a week.
 
@@ -250,12 +250,10 @@ class OpeningBuilder:
         searches = await asyncio.gather(
             *(
                 self._storage.recaller.search(
-                    scope.key,
-                    query,
-                    limit=limit,
-                    min_score=LEAST_RELATED,
+                    SearchRequest(
+                        scope=scope.key, query=query, limit=limit, min_score=LEAST_RELATED, now=now.timestamp()
+                    ),
                     timeout_seconds=_SEARCH_SECONDS,
-                    now=now.timestamp(),
                 )
                 for query in queries
             )

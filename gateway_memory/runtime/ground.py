@@ -1,11 +1,12 @@
 """What all packages stand on: loggers, local times, the circuit breaker, access to servers, a database's calls.
 
-Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
-nothing of ours, and at first next to nothing at all.
+Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours but `tables`.
+It imports nothing of ours, and at first next to nothing at all.
 """
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
@@ -179,6 +180,26 @@ def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large:
     return Bounded(follow_redirects=False, timeout=timeout_seconds)
 
 
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait; None where it does not.
+
+    RFC 9110 10.2.3 has seconds or a date, OpenAI a header in milliseconds.
+    """
+    from email.utils import parsedate_to_datetime  # most processes call no server
+
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after", "")
+        if not value:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
 class Result(Protocol):
     """The result of a statement. rowcount: the number of changed rows."""
 
@@ -202,18 +223,21 @@ class Database(Protocol):
         """Run one statement for each sequence of values."""
 
 
-def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package, which imports each public name when it is first used.
+_STUB_IMPORT: Final = re.compile(r"^from (\.[\w.]+) import (\w+)", re.MULTILINE)
 
-    homes: the names, with spaces between, by the module that has them.
+
+def lazy(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the `__all__` and the `__getattr__` of a package, which imports each public name when it is first used.
+
+    file: the package's `__init__.py`, beside which `__init__.pyi` names the module of each name.
     """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    homes = {name: home for home, name in _STUB_IMPORT.findall(Path(f"{file}i").read_text("utf-8"))}
 
     def load(name: str) -> Any:
-        if name not in home_of:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        value = getattr(import_module(homes[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return load
+    return list(homes), load

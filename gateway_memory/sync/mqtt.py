@@ -14,10 +14,10 @@ from gateway_memory.sync.follower import Follower
 from notifier import (
     Credentials,
     Event,
-    Host,
     MqttSettings,
     Notifier,
     NotifierError,
+    Ports,
     Wire,
     connect,
     credentials,
@@ -98,7 +98,7 @@ async def open_notifier(
         connect=partial(
             connect, settings, login, client_id=client_id(event_log.instance), filters=wire.filters, keep=True
         ),
-        host=Host(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
+        ports=Ports(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
     )
     runtime.metrics.sources.append(notifier.gauges)
     run_in_background(stack, notifier.run(), "notifier")

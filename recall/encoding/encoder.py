@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.tables import table
+
 # Vectors as they are stored: bytes, with a scale for each vector.
 
 
@@ -48,23 +50,12 @@ def unpacked(vectors: NDArray[Any]) -> NDArray[np.float32]:
 Floats = NDArray[np.float32]
 
 
-_ENGLISH = (
-    ("Allergic to peanuts and shellfish.", "Can I eat the satay at this restaurant?"),
-    ("Flies to Lisbon on the twelfth of May.", "When does my plane to Portugal leave?"),
-    ("The production database runs on PostgreSQL 16.", "Which version of Postgres do we use in production?"),
-    ("Her sister Anna teaches chemistry in Graz.", "What does my sister do for a living?"),
-    ("Prefers short answers without bullet points.", "How should replies to me be written?"),
-    ("The washing machine was repaired in October.", "Has the laundry machine been fixed?"),
+SAMPLES = tuple(
+    text
+    for language in ("English", "Chinese")
+    for _, pair in table("samples").texts(language)
+    for text in pair.split(" / ")
 )
-_CHINESE = (
-    ("对花生和贝类过敏。", "这家餐厅的沙爹我能吃吗？"),
-    ("五月十二日飞往里斯本。", "我去葡萄牙的飞机什么时候起飞？"),
-    ("生产数据库用的是 PostgreSQL 16。", "我们线上用的是哪个版本的 Postgres？"),
-    ("姐姐安娜在格拉茨教化学。", "我姐姐是做什么工作的？"),
-    ("喜欢简短的回答，不要列要点。", "给我的回复应该怎么写？"),
-    ("洗衣机十月份修好了。", "洗衣机修了吗？"),
-)
-SAMPLES = tuple(text for pair in (*_ENGLISH, *_CHINESE) for text in pair)
 """Memory and message in turn, first in English, then the same in Chinese."""
 # An encoder with a smaller gap distinguishes nothing, and stretching it would only amplify noise.
 _LEAST_GAP = 0.02
@@ -122,13 +113,29 @@ def scale_of(vectors: NDArray[Any]) -> Scale:
     return best if best.related - best.unrelated >= _LEAST_GAP and best.related < 1 else BUNDLED
 
 
-class Encoder(Protocol):
-    """Turns texts into unit vectors. One thread calls it, which it may block."""
+def unit_rows(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Return vectors at length 1; zero for one whose length is zero or not finite."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    usable = np.isfinite(lengths) & (lengths > 0)
+    vectors: NDArray[np.float32] = np.where(usable, rows / np.where(usable, lengths, 1), 0).astype(np.float32)
+    return vectors
+
+
+class TextEncoder(Protocol):
+    """An encoder of a host's own. It is made and called in one thread, which it may block."""
 
     @property
     def name(self) -> str:
         """The encoder and its version. Vectors of an encoder with another name are computed again."""
         ...
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
+        ...
+
+
+class Encoder(TextEncoder, Protocol):
+    """Turns texts into unit vectors. One thread calls it, which it may block."""
 
     @property
     def dimension(self) -> int: ...
@@ -150,19 +157,6 @@ class Encoder(Protocol):
         ...
 
 
-class TextEncoder(Protocol):
-    """An encoder of a host's own. It is made and called in one thread, which it may block."""
-
-    @property
-    def name(self) -> str:
-        """The encoder and its version. Vectors of an encoder with another name are computed again."""
-        ...
-
-    def encode(self, texts: Sequence[str]) -> Any:
-        """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
-        ...
-
-
 class GivenEncoder:
     """An encoder of a host's own, with its dimension and its scale measured by the vectors of `SAMPLES`.
 
@@ -181,10 +175,7 @@ class GivenEncoder:
         rows = np.asarray(self._given.encode(texts), np.float32)
         if rows.ndim != _MATRIX or len(rows) != len(texts):
             raise ValueError(f"{self.name}: encode returned the shape {rows.shape} for {len(texts)} texts")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        usable = np.isfinite(lengths) & (lengths > 0)
-        vectors: NDArray[np.float32] = np.where(usable, rows / np.where(usable, lengths, 1), 0).astype(np.float32)
-        return vectors
+        return unit_rows(rows)
 
     def close(self) -> None:
         """Release what the host's encoder holds, if it has a `close`."""

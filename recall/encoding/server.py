@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_memory.runtime.ground import Breaker, api_key, bounded_client
-from recall.encoding.encoder import SAMPLES, scale_of
+from gateway_memory.runtime.ground import Breaker, api_key, bounded_client, retry_after
+from recall.encoding.encoder import SAMPLES, scale_of, unit_rows
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
 
@@ -113,18 +113,16 @@ class ServerEncoder:
                 raise
             if self._breaker is not None:
                 self._breaker.succeeded()
-            for place, row in enumerate(rows):
-                if row is not None:
-                    vectors[start + place] = row
+            vectors[start : start + len(rows)] = rows
         return vectors
 
     def _samples(self) -> NDArray[np.float32]:
         rows = self._batch(SAMPLES)
-        if any(row is None for row in rows):
+        if not rows.any(axis=1).all():
             raise EmbeddingError("unreadable")
-        return np.stack([row for row in rows if row is not None])
+        return rows
 
-    def _batch(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
         answer = self._loop.run_until_complete(self._ask(texts))
         try:
             data = sorted(answer.data, key=lambda each: each.index)
@@ -136,7 +134,7 @@ class ServerEncoder:
         dimension = self.dimension or self._settings.dimensions or (rows[0].size if rows else 0)
         if any(row.shape != (dimension,) for row in rows):
             raise EmbeddingError("dimension")
-        return [_unit(row) for row in rows]
+        return unit_rows(np.stack(rows))
 
     async def _ask(self, texts: Sequence[str]) -> Any:
         request: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
@@ -159,23 +157,9 @@ class ServerEncoder:
             status: int = error.status_code
             if status in _REDIRECTS:
                 return EmbeddingError("redirects")
-            retry_after = _retry_after(error.response.headers.get("retry-after")) if status == _RATE_LIMIT else 0.0
+            seconds = retry_after(error.response.headers) if status == _RATE_LIMIT else None
             kind = _KINDS.get(status, "overloaded" if status >= _SERVER_ERROR else "refused")
-            return EmbeddingError(kind, retry_after_seconds=retry_after)
+            return EmbeddingError(kind, retry_after_seconds=seconds or 0.0)
         if isinstance(error, self._sdk.APITimeoutError):
             return EmbeddingError("timeout")
         return EmbeddingError("connection" if isinstance(error, self._sdk.APIConnectionError) else "unreadable")
-
-
-def _unit(row: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return the vector at length 1; None if its length is zero or not finite."""
-    length = float(np.linalg.norm(row))
-    return (row / length).astype(np.float32) if np.isfinite(length) and length > 0 else None
-
-
-def _retry_after(value: str | None) -> float:
-    """Return the seconds that the server asks to wait; 0 where it gives none, or a date."""
-    try:
-        return max(0.0, float(value or 0))
-    except ValueError:
-        return 0.0

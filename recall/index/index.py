@@ -345,10 +345,6 @@ class Index:
         """Return rows by sequence; those that are gone are left out."""
         return {stored.sequence: stored for stored in self.rows.by_sequences(scope, sequences)}
 
-    def matching(self, scope: str, only: Filter) -> NDArray[np.int64]:
-        """Return the sequences of a scope's rows that pass a filter."""
-        return np.array(self.rows.matching(scope, only), np.int64)
-
     # Vectors
 
     def pending(self, limit: int) -> list[tuple[int, str]]:

@@ -258,13 +258,10 @@ class ScopeRows:
         self._constants = None
         for sequence in sequences:
             row = self.row_of(sequence)
-            if row is not None and self.sequences.values[row] == sequence and not self._is_dead(row):
+            if row is not None and self.lengths.values[row] >= 0:
                 self.searchable.values[row] = self.items.values[row] = False
                 self.lengths.values[row] = -1.0
                 self.dead += 1
-
-    def _is_dead(self, row: int) -> bool:
-        return bool(self.lengths.values[row] < 0)
 
     @property
     def total(self) -> int:

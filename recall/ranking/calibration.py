@@ -8,6 +8,8 @@ docs/ranking.md says what they were fitted on, and how they do on families of co
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from recall.tables import table
+
 if TYPE_CHECKING:  # a hook scores by words alone, without numpy
     import numpy as np
     from numpy.typing import NDArray
@@ -18,48 +20,15 @@ if TYPE_CHECKING:  # a hook scores by words alone, without numpy
 # The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
 
-NO_EVIDENCE = -5.45
-LEAD_EVIDENCE = 1.48
-MEANING_EVIDENCE = 5.63
-BOTH_EVIDENCE = 3.24
-SELF_EVIDENCE = 3.79
+_WEIGHTS = table("weights")
+_EVIDENCE, _EVIDENCE_OF_WORDS, _WORTH = map(_WEIGHTS.numbers, ("evidence", "evidence of words", "worth"))
 MOST_SELVES = 2  # long messages say "I" often, and mean no memory by it
-TASK_EVIDENCE = -1.64
-QUESTION_EVIDENCE = 1.12
-DATE_EVIDENCE = 1.27
-FOREIGN_EVIDENCE = 1.04
-NAMED_EVIDENCE = 3.7
-TERMS_EVIDENCE = 0.4
-
-NO_WORTH = -5.03
-COSINE_WORTH = 3.41
-COVERAGE_WORTH = 1.33
-BEHIND_WORTH = -1.96
-LEAD_WORTH = 1.21
-SELF_WORTH = 0.92
-LECTURE_WORTH = -1.09
-PASSAGE_WORTH = 0.65  # a sentence of what was said costs less than a memory that does not belong
-TELLING_WORTH = 1.26
-REPLY_WORTH = 1.68
-BORROWED_WORTH = -3.0  # by hand: a translation or a story is not to be taken for the user's own words
-REMINDED_WORTH = 0.67
-ASSISTED_WORTH = -0.8
-ASSISTED_COSINE_WORTH = 2.11
 # The share of lines with a label from which a line has a score of .5. Labels are incomplete: read by hand, two to three
 # times as many help.
 LEAST_LABELLED = 0.1
 CERTAIN_SHARE = 0.1
 
-# Without vectors: a fit on whether the best three hold a labelled memory.
-WORDS_ALONE_EVIDENCE = -3.5
-WORDS_ALONE_COVERAGE = 2.5
-WORDS_ALONE_LEAD = 2.1
-WORDS_ALONE_SELF = 1.5
-WORDS_ALONE_LEANING = 0.9
-WORDS_ALONE_TASK = -1.6
-WORDS_ALONE_DATE = 0.8
-WORDS_ALONE_QUESTION = 1.15
-# However sure the best row is, a row that ranks so far behind it is as likely useless as not.
+# Without vectors: however sure the best row is, a row that ranks so far behind it is as likely useless as not.
 BEHIND_EVIDENCE = 0.3
 FARTHEST_BEHIND = 1.0
 FOREMOST_EVIDENCE = 3.0
@@ -72,75 +41,60 @@ class Message(NamedTuple):
     """What is known of a message and of the best rows for it.
 
     lead: how far the best row's rank is above the tenth's. meaning: mean cosine of the best three rows. both: the
-    highest cosine times coverage among the best ten. selves, leans, task, asks: see
-    `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
+    highest cosine times coverage among the best ten; without vectors, the highest coverage. selves, leans, task, asks:
+    see `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
     message names. foreign: the share of the best three rows in another script than the message. named: whether a row
     has a name that is in the message. assisted: whether the scope is an assistant's log, see `rank.lectures`.
     """
 
     lead: float
-    meaning: float
     both: float
     selves: int
     leans: int
     task: bool
     asks: bool
-    terms: int
-    dated: float
-    foreign: float
-    named: bool
-    assisted: bool
+    meaning: float = 0.0
+    terms: int = 0
+    dated: float = 0.0
+    foreign: float = 0.0
+    named: bool = False
+    assisted: bool = False
 
 
-class Lines(NamedTuple):
-    """Features of lines, one value for each.
+def evidence(message: Message, *, by_meaning: bool = True) -> float:
+    """Return the log-odds that a row is of use for the message: 0 is as likely as not.
 
-    cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. passage: of
-    what was said. telling: how much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
-    borrowed: a text to be translated, a story and the like, or the reply to it.
+    by_meaning: False where there are no vectors.
     """
-
-    cosine: "Floats"
-    coverage: "Floats"
-    behind: "Floats"
-    lecture: "Flags"
-    passage: "Flags"
-    telling: "Floats"
-    reply: "Flags"
-    borrowed: "Flags"
+    selves = min(message.selves, MOST_SELVES) if by_meaning else message.selves
+    counts = {"selves": selves, "leans": message.leans, "terms": message.terms}
+    features = {"always": 1.0, **message._asdict(), **{name: math.log1p(count) for name, count in counts.items()}}
+    odds = 0.0
+    for name, weight in (_EVIDENCE if by_meaning else _EVIDENCE_OF_WORDS).items():
+        odds += weight * features[name]
+    return odds
 
 
-def evidence(message: Message) -> float:
-    """Return the log-odds that a row is of use for the message: 0 is as likely as not."""
-    return (
-        NO_EVIDENCE
-        + LEAD_EVIDENCE * message.lead
-        + MEANING_EVIDENCE * message.meaning
-        + BOTH_EVIDENCE * message.both
-        + SELF_EVIDENCE * math.log1p(min(message.selves, MOST_SELVES))
-        + TASK_EVIDENCE * message.task
-        + QUESTION_EVIDENCE * message.asks
-        + DATE_EVIDENCE * message.dated
-        + FOREIGN_EVIDENCE * message.foreign
-        + NAMED_EVIDENCE * message.named
-        + TERMS_EVIDENCE * math.log1p(message.terms)
-    )
+def worth(message: Message, **lines: "Floats | Flags") -> "Floats":
+    """Return the log-odds of each line that it answers the message, as the labels have it.
 
-
-def worth(message: Message, lines: Lines) -> "Floats":
-    """Return the log-odds of each line that it answers the message, as the labels have it."""
-    whole = NO_WORTH + LEAD_WORTH * message.lead + SELF_WORTH * math.log1p(message.selves)
-    whole += ASSISTED_WORTH * message.assisted
+    lines: their features, one value for each. cosine: 0 or more. coverage: of the message. behind: how far the rank is
+    behind the best one's. lecture: a part of a long reply. passage: of what was said. telling: how much a passage of
+    the user tells of them, 0 to 1. reply: the assistant said it. borrowed: a text to be translated, a story and the
+    like, or the reply to it.
+    """
+    whole = _WORTH["always"] + _WORTH["lead"] * message.lead + _WORTH["selves"] * math.log1p(message.selves)
+    whole += _WORTH["assisted"] * message.assisted
     of_lines: Floats = (
-        COSINE_WORTH * lines.cosine
-        + COVERAGE_WORTH * lines.coverage
-        + BEHIND_WORTH * lines.behind
-        + LECTURE_WORTH * lines.lecture
-        + PASSAGE_WORTH * lines.passage
-        + TELLING_WORTH * lines.telling
-        + BORROWED_WORTH * (message.leans == 0) * lines.borrowed
-        + (REPLY_WORTH + REMINDED_WORTH * math.log1p(message.leans)) * lines.reply
-        + ASSISTED_COSINE_WORTH * message.assisted * lines.cosine
+        _WORTH["cosine"] * lines["cosine"]
+        + _WORTH["coverage"] * lines["coverage"]
+        + _WORTH["behind"] * lines["behind"]
+        + _WORTH["lecture"] * lines["lecture"]
+        + _WORTH["passage"] * lines["passage"]
+        + _WORTH["telling"] * lines["telling"]
+        + _WORTH["borrowed"] * (message.leans == 0) * lines["borrowed"]
+        + (_WORTH["reply"] + _WORTH["reminded"] * math.log1p(message.leans)) * lines["reply"]
+        + _WORTH["assisted cosine"] * message.assisted * lines["cosine"]
     )
     of_lines += whole
     return of_lines
@@ -157,25 +111,8 @@ def score(evidence: float, worth: float, *, memory: bool, applies: bool) -> floa
     return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
 
 
-def by_words(*, lead: float, coverage: float, selves: int, leans: int, task: bool, dated: float, asks: bool) -> float:
-    """Return the log-odds that the best rows are of use, where there are no vectors; see `Message`.
-
-    coverage: the highest among the best ten.
-    """
-    return (
-        WORDS_ALONE_EVIDENCE
-        + WORDS_ALONE_COVERAGE * coverage
-        + WORDS_ALONE_LEAD * lead
-        + WORDS_ALONE_SELF * math.log1p(selves)
-        + WORDS_ALONE_LEANING * math.log1p(leans)
-        + WORDS_ALONE_TASK * task
-        + WORDS_ALONE_DATE * dated
-        + WORDS_ALONE_QUESTION * asks
-    )
-
-
 def by_words_behind(evidence: float, behind: float, *, applies: bool) -> float:
-    """Return a row's score, 0 to 1, from `by_words` and how far its rank is behind the best one's."""
+    """Return a row's score, 0 to 1, from the evidence of words and how far its rank is behind the best one's."""
     odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
     return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.tables import table
 from recall.text.dates import Span
 
 # The word index of one scope: numpy postings in a few segments, added to without rebuilding.
@@ -106,37 +107,21 @@ Floats = NDArray[np.float32]
 K1 = 0.9
 B = 0.3
 
-WORDS_WEIGHT = 1.0
-MEANING_WEIGHT = 1.1
-# More when preceding turns make the query vector more reliable.
-MEANING_WITH_CONTEXT_WEIGHT = 1.4
+WEIGHTS = {name: np.float32(weight) for name, weight in table("weights").numbers("rank").items()}
 # Shares of the lexical scores of the row before, the one before that, and the one after, in the same session: the next
 # turn answers a question.
 BEFORE_SHARES = (0.65, 0.2)
 AFTER_SHARE = 0.2
-SPEAKER_WEIGHT = 0.6
-QUESTION_WEIGHT = -0.35
-REPLY_WEIGHT = -0.25
-LENGTH_WEIGHT = 0.08
-RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
 # A search on request is about a subject, and less about what is new.
 ASKED_RECENCY_SHARE = 0.45
-DATE_WEIGHT = 1.0
 # What was said some days later may still be about that day.
 DATE_HALVING_SECONDS = 3 * 86400.0
 LATEST_DATED_SECONDS = 3 * DATE_HALVING_SECONDS
-TOPIC_WEIGHT = 0.3
-# A reply of so many passages is a lecture, and a scope where so large a share of the replies are is an assistant's log:
-# there the meaning tells more than the words, and lectures of what the user wants to know say nothing of the user.
+# A reply of so many passages is a lecture, and a scope where so large a share of the replies are is an assistant's log.
 LECTURE_PASSAGES = 2
 ASSISTED_SHARE = 0.4
 ASSISTED_LENGTH = 150.0
-ASSISTED_MEANING_WEIGHT = 2.0
-LECTURE_WEIGHT = -0.4
-IMPORTANCE_WEIGHT = 0.1
-# The penalty of a row that has a newer version.
-OLDER_VERSION_WEIGHT = 1.0
 # Versions of each other cover the message about equally: the lower coverage is at least this share of the higher.
 COVERING_ALIKE = 0.5
 # The least range that is scaled to 1: of cosines, and of lexical scores as a share of all terms' weight.
@@ -246,7 +231,7 @@ def recency(at: NDArray[np.float64], episodes: NDArray[np.bool_]) -> Floats:
     rows = np.flatnonzero(~episodes)
     rows = rows[np.argsort(at[rows], kind="stable")]
     newer = np.arange(len(rows) - 1, -1, -1, dtype=np.float32)
-    scores[rows] = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
+    scores[rows] = WEIGHTS["recency"] * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
     return scores
 
 
@@ -276,10 +261,10 @@ def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats, 
 
     replies: what the assistant said, which tells less of the user.
     """
-    scores = np.float32(LENGTH_WEIGHT) * np.log1p(np.clip(lengths, 0, 100))
-    scores += np.float32(QUESTION_WEIGHT) * questions
-    scores += np.float32(REPLY_WEIGHT) * replies
-    scores += np.float32(IMPORTANCE_WEIGHT) * (importance - np.float32(0.5))
+    scores = WEIGHTS["length"] * np.log1p(np.clip(lengths, 0, 100))
+    scores += WEIGHTS["question"] * questions
+    scores += WEIGHTS["reply"] * replies
+    scores += WEIGHTS["importance"] * (importance - np.float32(0.5))
     return scores.astype(np.float32)
 
 
@@ -340,6 +325,6 @@ def newest_first(
     for rows in versions.values():
         best = ranks[rows[0]]
         newest = max(rows, key=lambda row: (times[row], numbers[row]))
-        ranks[rows] -= np.float32(OLDER_VERSION_WEIGHT)
+        ranks[rows] += WEIGHTS["older version"]
         ranks[newest] = best
     return ranks

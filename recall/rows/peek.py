@@ -5,48 +5,45 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from recall.rows.tables import STORED, TELLING, stored_of, translated
+from recall.rows.tables import STORED, TELLING, stored_of, translated, translating
 from recall.types import Entry, Line, RecallError
 
 _BUSY_SECONDS = 0.2
 
 
+@translating
 class Peek:
     """What `peek` yields. Its methods raise RecallError where something can't be read."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    @translated()
+    def _of(self, scope: str, columns: str, where: str, *values: float | str) -> sqlite3.Cursor:
+        """Return columns of a scope's rows. where: further conditions, with values."""
+        query = f"select {columns} from row r join scope s on s.number = r.scope where s.key = ? {where}"
+        return self._connection.execute(query, (scope, *values))
+
     def stamps(self, scope: str) -> dict[str, tuple[int, int]]:
         """Return the files that a scope's rows were made from: when each was saved (ns), and its size in bytes."""
         query = "select f.name, f.mtime_ns, f.size from file f join scope s on s.number = f.scope where s.key = ?"
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
-    @translated()
     def lines(self, scope: str, day: str) -> list[Line]:
         """Return a scope's memories that hold on a day.
 
         Stage summaries and episodes are left out.
         """
-        query = (
-            "select r.id, r.text, r.type, r.file, r.at, r.traits, r.category from row r"
-            " join scope s on s.number = r.scope where s.key = ?"
-            " and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
-        )
-        return [Line(*row) for row in self._connection.execute(query, (scope, day))]
+        where = "and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
+        rows = self._of(scope, "r.id, r.text, r.type, r.file, r.at, r.traits, r.category", where, day)
+        return [Line(*row) for row in rows]
 
-    @translated()
     def telling(self, scope: str, least: float, limit: int) -> list[Entry]:
         """See `Rows.telling`."""
-        query = f"select {STORED} from row r join scope s on s.number = r.scope where s.key = ? and {TELLING}"
-        return [stored_of(scope, row).entry for row in self._connection.execute(query, (scope, least, limit))]
+        return [stored_of(scope, row).entry for row in self._of(scope, STORED, f"and {TELLING}", least, limit)]
 
-    @translated()
     def count(self, scope: str) -> int:
         """Return how many rows a scope has."""
-        query = "select count(*) from row r join scope s on s.number = r.scope where s.key = ?"
-        return int(self._connection.execute(query, (scope,)).fetchone()[0])
+        return int(self._of(scope, "count(*)", "").fetchone()[0])
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Rows in PostgreSQL: several hosts share them. The tables are made by who owns the database.
+"""Rows in PostgreSQL: several processes share them. The tables are made by who owns the database.
 
 Rows of the scopes that were read lately stay in memory with their texts, so that a search of them needs no more than a
 look at the scope's revision; while the server is away, not even that.
@@ -42,10 +42,10 @@ _BEHIND_ROWS = 500
 # Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
 _COUNTED = 10_000
 _PENDING_COUNTED = 100_000
-# Rows that wait for a vector are looked through so far for those that are this host's to make.
+# Rows that wait for a vector are looked through so far for those that are this process's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
-# A row whose host has made no vector after so long is any host's. One host at a time works on those of a change of the
+# A row whose process has made no vector after so long is any process's. One at a time works on those of a change of the
 # encoder; after so long without a sign of it, another one does.
 _LEFT_SECONDS = 30.0
 _MAKER = (
@@ -79,7 +79,7 @@ class PostgresRows(Rows):
         self._pgvector: str | None = None
         self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
-        # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
+        # Rows that wait for a vector: those that this process has inserted, and when it first saw those of others.
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
         self._name = uuid4().hex
@@ -146,15 +146,15 @@ class PostgresRows(Rows):
         self._server.see(scope)
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._both(scope, where, after, self._number(scope), after, limit)
+        rows = self._loaded(scope, where, after, self._number(scope), after, limit)
         if not rows:
             self._evict(scope)
         return rows
 
-    def _both(self, scope: str, where: str, *values: Any) -> list[LoadedRow]:
+    def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:
         """Return rows of a scope as the index loads them, and keep their texts."""
         size = len(LoadedRow._fields)
-        query = f"select {LOADED}, {STORED} from {joined(self._slot.table)} {where}"
+        query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"
         texts = self._texts.get(scope)
         loaded = []
         for row in self._rows(query, *values):
@@ -175,21 +175,11 @@ class PostgresRows(Rows):
         self._server.see("")
         if self._scope(scope)[0] == revision:
             return ScopeChanges(revision, (), (), ())
-        self._server.see(scope)
-        with self._server.reading():
-            current, forgotten = self._scope(scope)
-            if current < revision or revision < forgotten:
-                return None
-            since = (self._number(scope), revision)
-            rows = self._both(scope, "where r.scope = ? and r.revision > ? order by r.sequence", *since)
-            removed = [
-                row[0] for row in self._rows("select sequence from removed where scope = ? and revision > ?", *since)
-            ]
-            vectors = self._vectors_since(*since)
+        changes = super().changed_since(scope, revision)
         texts = self._texts.get(scope, {})
-        for sequence in removed:
+        for sequence in changes.removed if changes else ():
             texts.pop(sequence, None)
-        return ScopeChanges(current, rows, removed, vectors)
+        return changes
 
     def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
         texts = self._texts.get(scope)
@@ -240,9 +230,9 @@ class PostgresRows(Rows):
         return int(self._rows("select reltuples from pg_class where oid = to_regclass(?)", name)[0][0])
 
     def pending(self, limit: int) -> Sequence[Stored]:
-        """Return rows that this host has inserted, or else those that others have left without vectors for a while.
+        """Return rows that this process has inserted, or else those that others have left without vectors for a while.
 
-        At last, rows that have only another encoder's, while no other host makes theirs.
+        At last, rows that have only another encoder's, while no other process makes theirs.
         """
         self._server.see(EVERY)
         while self._ours:
@@ -262,7 +252,7 @@ class PostgresRows(Rows):
         return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
-        """Return whether this host makes the vectors of rows that have only another encoder's, where there are some."""
+        """Return whether there are rows with another encoder's vectors alone, and this process makes ours for them."""
         if not self._needed(self._slot.other):
             return False
         key = self._slot.key("maker")
@@ -278,7 +268,7 @@ class PostgresRows(Rows):
             if slot is None:
                 return None
             self._server.see(EVERY)
-            # All scopes are locked first, in one order: two hosts then wait for each other in no circle.
+            # All scopes are locked first, in one order: two processes then wait for each other in no circle.
             rows = self._rows(
                 "update scope set revision = revision + 1 where number in (select number from scope where number in"
                 " (select scope from row where sequence = any(?)) order by number for update)"

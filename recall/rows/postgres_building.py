@@ -1,7 +1,7 @@
 """Builds what searches of large scopes need in PostgreSQL, and keeps it up to date, in a thread behind the writers.
 
-Each part is a transaction of its own, under a lock that other hosts pass over. It follows rows by their sequence, and
-vectors and removals by the scope's revision, so that a part that is lost is simply done again.
+Each part is a transaction of its own, under a lock that other processes pass over. It follows rows by their sequence,
+and vectors and removals by the scope's revision, so that a part that is lost is simply done again.
 """
 
 from itertools import pairwise
@@ -126,7 +126,7 @@ class _Part:
             return self._begun(revision, newest) if state is None else self._begun_again(newest)
 
     def _begun(self, revision: int, slot: Slot) -> bool:
-        """Make room for a scope's vectors; False where another host works on the scope."""
+        """Make room for a scope's vectors; False where another process works on the scope."""
         query = (
             "insert into large (scope, removals, encoder, dimension) values (%s, %s, %s, %s)"
             " on conflict do nothing returning scope"

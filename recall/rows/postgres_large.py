@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recall.rows.server import Server
 from recall.rows.tables import LOADED, LoadedRow, ScopeSize, condition_of, joined, translating
@@ -76,8 +76,8 @@ class LargeRows:
         calls = ", ".join("set_config(?, ?, true)" for _ in settings)
         self._server.execute(f"select {calls}", list(chain.from_iterable(settings.items())))
 
-    def _rows(self, query: str, *values: object) -> list[tuple[int, ...]]:
-        rows: list[tuple[int, ...]] = self._server.execute(query, values).fetchall()
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        rows: list[Any] = self._server.execute(query, values).fetchall()
         return rows
 
     def _sequences(self, query: str, *values: object) -> list[int]:
@@ -88,13 +88,12 @@ class LargeRows:
         query = (
             "select term, sum(rows) from large_word where scope = ? and term = any(cast(? as bigint[])) group by term"
         )
-        return dict(self._server.execute(query, (self._number, list(terms))).fetchall())
+        return dict(self._rows(query, self._number, list(terms)))
 
     def postings(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
         """Return which rows hold each term, in one or more parts a term; see `POSTING`."""
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
-        postings: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
-        return postings
+        return self._rows(query, self._number, list(terms))
 
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
         """Return about the rows with the highest products with a vector, of those that pass a filter."""
@@ -149,7 +148,7 @@ class LargeRows:
         )
         pairs: list[tuple[int, int]] = []
         values = (self._number, self._number, list(dict.fromkeys(sequences)))
-        for sequence, before, after in self._server.execute(query, values).fetchall():
+        for sequence, before, after in self._rows(query, *values):
             pairs += pairwise([*reversed(before), sequence, *after])
         return pairs
 
@@ -159,8 +158,7 @@ class LargeRows:
             f"select {LOADED} from {joined(self._made.vectors)}"
             " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"
         )
-        rows = self._server.execute(query, (self._number, list(sequences))).fetchall()
-        return [LoadedRow._make(row) for row in rows]
+        return [LoadedRow._make(row) for row in self._rows(query, self._number, list(sequences))]
 
 
 def text_of(vector: Sequence[float]) -> str:

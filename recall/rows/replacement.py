@@ -18,7 +18,7 @@ class Replacement(NamedTuple):
     their file, in this order.
     """
 
-    left: tuple[Stored, ...]
+    left: list[Stored]
     gone: list[int]
     changed: list[tuple[int, str, Entry, int]]
     fresh: list[tuple[str, Entry, SearchTerms]]
@@ -32,13 +32,13 @@ def plan_replacements(
     An unchanged row keeps its sequence and its vector, also where it moved here from another file. A changed text is a
     new row. Of two entries with one id the first counts. New rows are inserted in the order of the entries.
     """
-    plan = Replacement((), [], [], [])
+    plan = Replacement([], [], [], [])
     rows = {stored.entry.id: stored for stored in known}
     for file in files:
         entries = {entry.id: cleaned(entry) for entry in reversed(file.entries)}
-        left = tuple(row for id_, row in rows.items() if row.file == file.name and id_ not in entries)
+        left = [row for id_, row in rows.items() if row.file == file.name and id_ not in entries]
         plan.gone.extend(stored.sequence for stored in left)
-        plan = plan._replace(left=plan.left + left)
+        plan.left.extend(left)
         fresh: list[tuple[str, Entry, SearchTerms]] = []
         for entry in entries.values():
             stored = rows.get(entry.id)

@@ -70,9 +70,9 @@ def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T
         return cast("T", ended.value)
 
 
-# A search waits behind a writer, who therefore waits no longer for another host, and tries again.
+# A search waits behind a writer, who therefore waits no longer for another process, and tries again.
 _LOCK_MILLISECONDS = 300
-# The server ends a statement before the connection takes it for dead, and a transaction that its host has left.
+# The server ends a statement before the connection takes it for dead, and a transaction that its process has left.
 _STATEMENT_MILLISECONDS = 800
 _IDLE_MILLISECONDS = 10_000
 _MANY = 250
@@ -215,7 +215,7 @@ class Server:
         try:
             yield
         except _COLLIDED as error:
-            raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
+            raise RowsBusyError(f"another process writes the same rows ({type(error).__name__})") from error
         except psycopg.Error as error:
             is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and is_loss(error)
             if is_broken and self._connection is not None:

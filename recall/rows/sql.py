@@ -254,9 +254,14 @@ class Rows:
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""
-        of = joined(self._slot.table)
-        query = f"select {LOADED} from {of} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        return [LoadedRow._make(row) for row in self._of(scope, query, after, limit)]
+        self._database.see(scope)
+        where = "where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        return self._loaded(scope, where, self._number(scope), after, limit)
+
+    def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:  # noqa: ARG002 - see PostgresRows
+        """Return rows of a scope as the index loads them."""
+        query = f"select {LOADED} from {joined(self._slot.table, hint)} {where}"
+        return [LoadedRow._make(row) for row in self._rows(query, *values)]
 
     def large(self, scope: str, loaded: int) -> "LargeRows | None":  # noqa: ARG002 - all scopes are loaded
         """Return a scope that the storage searches; None for one to load. loaded: how many rows of it are in memory."""
@@ -273,16 +278,12 @@ class Rows:
             if current == revision:
                 return ScopeChanges(current, (), (), ())
             since = (number, revision)
-            of = joined(self._slot.table, self._database.hint)
-            query = f"select {LOADED} from {of} where r.scope = ? and r.revision > ? order by r.sequence"
-            rows = [LoadedRow._make(row) for row in self._rows(query, *since)]
+            where = "where r.scope = ? and r.revision > ? order by r.sequence"
+            rows = self._loaded(scope, where, *since, hint=self._database.hint)
             removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
-            vectors = self._vectors_since(*since)
+            of = f"from {self._slot.table} where scope = ? and revision > ?"
+            vectors = self._rows(f"select sequence, vector {of} order by sequence", *since)
             return ScopeChanges(current, rows, [sequence for (sequence,) in removed], vectors)
-
-    def _vectors_since(self, number: int, revision: int) -> list[tuple[int, bytes]]:
-        of = f"from {self._slot.table} where scope = ? and revision > ?"
-        return self._rows(f"select sequence, vector {of} order by sequence", number, revision)
 
     def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
         """Return a scope's revision, and its items that were inserted after `revision`, the oldest first."""
@@ -340,10 +341,10 @@ class Rows:
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return [sequence for (sequence,) in self._of(scope, query, *values)]
 
-    def counts(self, scope: str) -> Mapping[str, int]:
-        """Return how many items a scope has, by category."""
-        query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
-        return dict(self._of(scope, query))
+    def count(self, scope: str) -> int:
+        """Return how many items a scope has."""
+        ((count,),) = self._of(scope, "select count(*) from row where scope = ? and kind = 'item'")
+        return int(count)
 
     # Writing
 
@@ -392,7 +393,7 @@ class Rows:
         if plan.gone or plan.changed:
             self._database.shed()
         added = self.by_ids(scope, [entry.id for _, entry, _ in plan.fresh])
-        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
+        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=tuple(plan.left))
 
     def _next_revision(self, number: int) -> int:
         query = "update scope set revision = revision + 1 where number = ? returning revision"

@@ -12,6 +12,7 @@ from heapq import nlargest
 
 from recall.ranking import calibration
 from recall.search.query import LONGEST_QUERY, Query, prepare_query
+from recall.tables import table
 from recall.text.topics import STANDING
 from recall.text.words import clean_text, terms_of, tokens_of
 from recall.types import Line
@@ -24,7 +25,7 @@ _RELATED_COVERAGE = 0.1
 _SUPPOSED_ROWS = 20
 _LEAST_SHARE = 0.2
 _TENTH = 9
-_TOPIC_WEIGHT = 0.3
+_WEIGHTS = table("weights").numbers("rank")
 
 
 def related(
@@ -72,21 +73,21 @@ def _scored(
     scale = max(most * _LEAST_SHARE, *(score for score, *_ in candidates)) or 1.0
     ranked = sorted(
         (
-            (score / scale + _TOPIC_WEIGHT * applies, coverage, row, applies)
+            (score / scale + _WEIGHTS["topic"] * applies, coverage, row, applies)
             for score, coverage, row, applies in candidates
         ),
         key=lambda one: (-one[0], -one[2].at),
     )
     first = ranked[0][0]
-    evidence = calibration.by_words(
+    message = calibration.Message(
         lead=first - (ranked[_TENTH][0] if len(ranked) > _TENTH else 0.0),
-        coverage=max(coverage for _, coverage, _, _ in ranked),
+        both=max(coverage for _, coverage, _, _ in ranked),
         selves=query.selves,
         leans=query.leans,
         task=query.task,
-        dated=0.0,
         asks=query.asks,
     )
+    evidence = calibration.evidence(message, by_meaning=False)
     scored = [
         (calibration.by_words_behind(evidence, first - rank, applies=applies), row)
         for rank, coverage, row, applies in ranked

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from recall.index.index import Index, Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
-from recall.search.candidates import Candidates, QueryVector, Terms
-from recall.search.hits import CandidateRow, chosen, hits_of, rank_with_words
-from recall.search.query import Query, SearchRequest, prepare_query
+from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
+from recall.search.query import Query, prepare_query
 from recall.text.topics import STANDING, WIDE
 from recall.text.words import clean_text, overlap, term_set
-from recall.types import Hit, Near
+from recall.types import Hit, Near, SearchRequest
 
 # The stored rows nearest to a text, which say whether it is known already.
 
@@ -161,7 +160,7 @@ def lexical_scores(
             rank.bm25_into(scores, segment, *segment.find(wanted), weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
     if request.only is not None:
-        matching = index.matching(request.scope, request.only)
+        matching = np.array(index.rows.matching(request.scope, request.only), np.int64)
         allowed = allowed & np.isin(rows.sequences.values, matching, assume_unique=True)
     return LexicalScores(
         query=query,
@@ -190,7 +189,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
     message = _message(lexical, scores[best], near, best, named=lexical.named and request.episodes > 0)
-    evidence = _evidence(message, near)
+    evidence = calibration.evidence(message, by_meaning=near.cosines is not None)
     silent = not applying and evidence < _odds(min_score)
     if len(best) > _RERANKED_FIRST and not silent:
         near = _rerank(index, lexical, best, vector)
@@ -200,7 +199,7 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     alike &= (turns[:, None] != turns[None, :]) | (turns == 0)  # a memory is no version of its turn's words
     ranks = rank.newest_first(scores[looked_at], near.times, looked_at, alike)
     behind = float(ranks.max()) - ranks
-    worth = None if near.cosines is None else _worth(lexical, message, near, looked_at, behind)
+    worth = None if near.cosines is None else _worth(lexical, message, near, near.cosines, looked_at, behind)
     related = _related(near)
     if applying:
         related |= np.isin(looked_at, list(applying))
@@ -257,7 +256,7 @@ def _best(lexical: LexicalScores, scores: Floats, terms: Terms, limit: int) -> t
     if lexical.query.topics:
         traits = lexical.rows.traits.values
         applies = np.flatnonzero((traits & lexical.query.topics != 0) & (traits & STANDING != 0) & lexical.allowed)
-        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+        scores[applies] += rank.WEIGHTS["topic"]
         terms.added("task", scores)
         applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
     if not lexical.all_allowed:
@@ -286,9 +285,9 @@ def _assisted(
 ) -> NDArray[np.int64]:
     """Rank the candidates as in an assistant's log, in place, and return them, best first."""
     cosines = index.scale.cosines(Candidates.of(lexical.rows, best).cosines(vector.vector))
-    scores[best] += np.float32(rank.ASSISTED_MEANING_WEIGHT) * np.maximum(cosines, 0)
+    scores[best] += rank.WEIGHTS["assisted meaning"] * np.maximum(cosines, 0)
     terms.added("meaning", scores)
-    scores[best] += np.float32(rank.LECTURE_WEIGHT) * lexical.rows.constants().lectures[best]
+    scores[best] += rank.WEIGHTS["lecture"] * lexical.rows.constants().lectures[best]
     terms.added("form", scores)
     return best[np.lexsort((best, -scores[best]))]
 
@@ -339,25 +338,11 @@ def _message(
     )
 
 
-def _evidence(message: calibration.Message, near: _Reranked) -> float:
-    """Return the log-odds that a row is of use for the message."""
-    if near.cosines is not None:
-        return calibration.evidence(message)
-    return calibration.by_words(
-        lead=message.lead,
-        coverage=message.both,
-        selves=message.selves,
-        leans=message.leans,
-        task=message.task,
-        dated=message.dated,
-        asks=message.asks,
-    )
-
-
 def _worth(
     lexical: LexicalScores,
     message: calibration.Message,
     near: _Reranked,
+    cosines: Floats,
     rows: NDArray[np.int64],
     behind: Floats,
 ) -> Floats:
@@ -366,16 +351,14 @@ def _worth(
     telling = np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW)
     worth = calibration.worth(
         message,
-        calibration.Lines(
-            cosine=np.maximum(near.cosines, 0) if near.cosines is not None else np.zeros(len(rows), np.float32),
-            coverage=near.coverage,
-            behind=behind,
-            lecture=lexical.rows.constants().lectures[rows],
-            passage=episodes,
-            telling=np.where(episodes, telling, 0),
-            reply=episodes & (importance < REPLIES_BELOW),
-            borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
-        ),
+        cosine=np.maximum(cosines, 0),
+        coverage=near.coverage,
+        behind=behind,
+        lecture=lexical.rows.constants().lectures[rows],
+        passage=episodes,
+        telling=np.where(episodes, telling, 0),
+        reply=episodes & (importance < REPLIES_BELOW),
+        borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
     )
     # What was extracted from words that are found is of as much use as they are.
     turns = lexical.rows.turns.values[rows]
@@ -396,7 +379,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     rows, query, constants = lexical.rows, lexical.query, lexical.rows.constants()
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
-    scores *= np.float32(rank.WORDS_WEIGHT)
+    scores *= rank.WEIGHTS["words"]
     scores = rank.with_adjacent(scores, constants.adjacent)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
@@ -404,8 +387,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
         if embedded is None or embedded.any():
             products = index.scale.less_common(vector.products(rows), rank.common_share(rows.vectors))
             cosines = rank.scaled(products, embedded, rank.LEAST_MEANING_RANGE)
-            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if vector.preceding else rank.MEANING_WEIGHT
-            cosines *= np.float32(weight)
+            cosines *= rank.WEIGHTS["meaning with context" if vector.preceding else "meaning"]
             scores += cosines
     terms.added("meaning", scores)
     if not query.looks_back:
@@ -414,10 +396,10 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     scores += constants.standing
     terms.added("form", scores)
     if query.own and constants.has_speakers:
-        scores += np.float32(rank.SPEAKER_WEIGHT) * np.isin(rows.speakers.values, lexical.terms)
+        scores += rank.WEIGHTS["speaker"] * np.isin(rows.speakers.values, lexical.terms)
         terms.added("speaker", scores)
     if query.spans:
-        scores += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
+        scores += rank.WEIGHTS["date"] * rank.dated(rows.at.values, query.spans)
         terms.added("date", scores)
     return scores
 

@@ -14,58 +14,13 @@ from zlib import crc32
 
 import Stemmer
 
+from recall.tables import table
 from recall.types import Entry
 
-# English forms that no stemmer brings together: went and go, children and child.
-#
-# Every form of a group is indexed as the first one.
-
-_TABLE = """
-bear bore born; beat beaten; become became; begin began begun; bend bent; bite bit bitten; blow blew blown;
-break broke broken; bring brought; build built; buy bought; catch caught; child children; choose chose chosen;
-come came; deal dealt; dig dug; do did done; draw drew drawn; dream dreamt; drink drank drunk; drive drove driven;
-eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown; foot feet;
-forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given;
-go went gone going; grow grew grown; hang hung; have had; hear heard; hide hid hidden; hold held; keep kept;
-knife knives; know knew known; lay laid; lead led; learn learnt; leave left; lend lent;
-light lit; lose lost; make made; man men; mean meant; meet met; mouse mice; pay paid; person people;
-ride rode ridden; rise rose risen; run ran; say said; see saw seen; seek sought; sell sold; send sent;
-shake shook shaken; shelf shelves; shine shone; shoot shot; sing sang sung; sink sank; sit sat; sleep slept;
-speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck; sweep swept; swim swam swum;
-swing swung; take took taken; teach taught; tear tore torn; tell told; think thought; throw threw thrown;
-tooth teeth; understand understood; wake woke woken; wear wore worn; wife wives; win won; woman women;
-write wrote written
-"""
-
-IRREGULAR_FORMS = {form: forms[0] for line in _TABLE.split(";") if (forms := line.split()) for form in forms[1:]}
-
-
-# Words that carry no topic, left out of the index and of queries. Plain lists, meant to be read and edited.
-
-# The usual function words, with the contractions' halves that the tokeniser leaves behind ("don't" -> don, t).
-ENGLISH_STOP_WORDS = frozenset(
-    """
-    a about above after again against ain all also am an and any are aren as at be because been before being below
-    between both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further
-    had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
-    just let ll m ma me might mightn more most must mustn my myself need needn no nor not now o of off on once only or
-    other our ours ourselves out over own please re s same shan she should shouldn so some such t than that the their
-    theirs them themselves then there these they this those through to too under until up us ve very was wasn we were
-    weren what when where which while who whom whose why will with won would wouldn y yes yeah ok okay hi hello hey
-    thanks thank you your yours yourself yourselves
-    """.split()
-)
-
-# Bigrams of questions, pronouns and politeness; with some thousand memories in a scope, their idf is still too high.
-HAN_STOP_BIGRAMS = frozenset(
-    """
-    我的 你的 他的 她的 我们 你们 他们 她们 我在 我是 你是 是我 我有 我会 我想 你能 能不 不能 可以 以吗 什么 么的 的是 是什
-    怎么 么样 这个 那个 一个 一下 个什 哪些 些什 有什 没有 有没 是不 不是 是否 的吗 了吗 吗我 呢我 给我 帮我 请问 请帮 告诉
-    诉我 知道 道我 道吗 还有 就是 因为 所以 但是 如果 或者 以及 而且 然后 这样 那样 这些 那些 的时 时候 的人 觉得 得我 和你
-    和我 跟我 跟你 对我 对你 谢谢 你好 您好 好的 的呢 了什 过什 么时 为什 么我 过的
-    """.split()
-)
-
+_TABLE = table("words")
+IRREGULAR_FORMS = {form: word for (word,), forms in _TABLE.rows("irregular forms") for form in forms}
+_STOP_WORDS = _TABLE.sets("stop words")
+ENGLISH_STOP_WORDS, HAN_STOP_BIGRAMS = _STOP_WORDS["English"], _STOP_WORDS["Chinese"]
 
 _CJK = (
     "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u1100-\u11ff\uac00-\ud7af"
@@ -192,24 +147,24 @@ def embedded_text(entry: Entry) -> str:
 # Everyday words that may stand for each other in a question and its answer: sofa and couch, 工资 and 薪水. The encoder
 # hardly sees what a kind and its members have in common, and a question rarely uses the word of the answer.
 
-_GROUPS = Path(__file__).with_name("alike.txt")
+_GROUPS = Path(__file__).parents[1] / "tables" / "alike.txt"
 """A group a line, Chinese among the English. A kind stands beside its usual members."""
 
 
 def alike(terms: Iterable[int]) -> Iterator[int]:
     """Yield the terms of words that may stand for those of a message."""
-    table = _table()
+    others = _alike_terms()
     for term in terms:
-        yield from table.get(term, ())
+        yield from others.get(term, ())
 
 
 @cache
-def _table() -> Mapping[int, tuple[int, ...]]:
+def _alike_terms() -> Mapping[int, tuple[int, ...]]:
     """Return the terms of the other words of each word's groups, by the word's first term."""
-    table: dict[int, dict[int, None]] = {}
+    alike_to: dict[int, dict[int, None]] = {}
     for line in _GROUPS.read_text("utf-8").splitlines():
         words = [terms for word in line.split() if (terms := tuple(terms_of(tokens_of(word))))]
         for word in words:
             others = (other for each in words if each != word for other in each)
-            table.setdefault(word[0], {}).update(dict.fromkeys(others))
-    return {term: tuple(others) for term, others in table.items()}
+            alike_to.setdefault(word[0], {}).update(dict.fromkeys(others))
+    return {term: tuple(others) for term, others in alike_to.items()}

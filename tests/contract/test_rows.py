@@ -26,6 +26,7 @@ from recall import (
     RecallError,
     RecallSettings,
     Rows,
+    SearchRequest,
     Stamp,
     erase_scope,
     peek,
@@ -95,7 +96,7 @@ def test_a_file_is_replaced_by_its_entries(rows: Rows) -> None:
     assert put(rows, entry(2), entry(3)) == (["i3"], ["i1"])
     assert {stored.entry.id for stored in rows.in_files("owner", ["MEMORY.md"])} == {"i2", "i3"}
     assert rows.replace("owner", [FileEntries(name="MEMORY.md", stamp=None)], {}).added == ()
-    assert (texts(rows), rows.stamps("owner"), rows.counts("owner")) == ([], {}, {})
+    assert (texts(rows), rows.stamps("owner"), rows.count("owner")) == ([], {}, 0)
 
 
 def test_an_unchanged_text_keeps_its_row_and_a_changed_one_gets_another(rows: Rows) -> None:
@@ -579,7 +580,9 @@ async def test_a_cancelled_write_is_whole_or_nothing(place: str, tmp_path: Path)
         kept += await recaller.count(scope) == 200
         await recaller.replace_file(scope, "MEMORY.md", STAMP, entries)
         assert await recaller.count(scope) == 200
-        found = await recaller.search(scope, "line 7", limit=1, min_score=0.0, timeout_seconds=None, now=9.0)
+        found = await recaller.search(
+            SearchRequest(scope=scope, query="line 7", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+        )
         assert [hit.text for hit in found.hits] == ["line 7"]
     await recaller.close()
     assert kept < 30

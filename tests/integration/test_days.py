@@ -14,7 +14,7 @@ from gateway_memory.hooks.start import opening as hook_opening
 from gateway_memory.hooks.words import lines_of
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.transfer.layouts import read_layout
-from recall import EmbedderSettings, Entry, Recaller, RecallSettings, Stored
+from recall import EmbedderSettings, Entry, Recaller, RecallSettings, SearchRequest, Stored
 from recall.text.dates import spans_of
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -53,7 +53,8 @@ async def test_yesterday_is_that_of_the_zone(message: str, zone: tzinfo | None, 
     ]
     await recaller.replace_file("owner", "MEMORY.md", None, entries)
     found = await recaller.search(
-        "owner", message, limit=1, min_score=0.0, timeout_seconds=None, now=MORNING.timestamp(), explain=True
+        SearchRequest(scope="owner", query=message, limit=1, min_score=0.0, now=MORNING.timestamp(), explain=True),
+        timeout_seconds=None,
     )
     assert [hit.text for hit in found.hits] == [YESTERDAY]
     await recaller.close()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recall import Entry, Recaller, RecallSettings
+from recall import Entry, Recaller, RecallSettings, SearchRequest
 from recall.encoding.encoder import BUNDLED
 from recall.rows.sqlite import SqliteRows
 from recall.rows.tables import VectorSpace
@@ -89,7 +89,9 @@ async def test_after_a_restart_with_another_encoder_the_search_is_complete(tmp_p
         await recaller.replace_file("owner", "MEMORY.md", None, [Entry(id="1", text="the blue boat", at=1.0)])
         await recaller.embedded()
         assert encoder.made == 1
-        found = await recaller.search("owner", "a boat", limit=1, min_score=0, timeout_seconds=None, now=2.0)
+        found = await recaller.search(
+            SearchRequest(scope="owner", query="a boat", limit=1, min_score=0, now=2.0), timeout_seconds=None
+        )
         assert (found.outcome, found.semantic) == ("full", True)
         assert (await recaller.vectors()).encoder == encoder.name
         await recaller.close()

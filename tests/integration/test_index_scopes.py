@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recall import EmbedderSettings, Entry, Filter, Recaller, RecallSettings
+from recall import EmbedderSettings, Entry, Filter, Recaller, RecallSettings, SearchRequest
 from recall.encoding.encoder import BUNDLED
 
 NAMES = [
@@ -80,7 +80,10 @@ def test_no_query_of_a_scope_finds_a_memory_of_another(
             allowed = {text for text, scope in whose.items() if scope == asked}
             for only in (None, Filter(category="preference", since=0.0)):
                 found = await recaller.search(
-                    asked, query, limit=limit, min_score=0.0, timeout_seconds=None, now=9.0, only=only, explain=True
+                    SearchRequest(
+                        scope=asked, query=query, limit=limit, min_score=0.0, now=9.0, only=only, explain=True
+                    ),
+                    timeout_seconds=None,
                 )
                 texts = {hit.text for hit in found.hits}
                 assert texts <= allowed
@@ -112,7 +115,9 @@ async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monke
     assert await resident() == {}, "what is only written is not loaded"
     for scope in range(scopes):
         key = f"user:{scope}"
-        found = await recaller.search(key, "tea", limit=1, min_score=0.0, timeout_seconds=None, now=9.0)
+        found = await recaller.search(
+            SearchRequest(scope=key, query="tea", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+        )
         assert [hit.text for hit in found.hits] == [f"Lena drinks the tea of {scope}"]
         if scope % 50 == 0:
             held = await resident()
@@ -120,6 +125,8 @@ async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monke
             assert sum(held.values()) <= most
     held = await resident()
     assert list(held) == [f"user:{scope}" for scope in range(scopes - most // rows, scopes)], "the longest unused left"
-    again = await recaller.search("user:0", "rent", limit=1, min_score=0.0, timeout_seconds=None, now=9.0)
+    again = await recaller.search(
+        SearchRequest(scope="user:0", query="rent", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+    )
     assert again.hits[0].text == "rent is due to the landlord of 0", "it is loaded again when it is used again"
     await recaller.close()

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
@@ -16,7 +17,7 @@ from postgres import POSTGRES, app_of, migrated
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.postgres.connection import in_schema
 from gateway_memory.store.postgres.scopes import ScopeTables
-from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, Stamp
+from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, SearchRequest, Stamp
 from recall.encoding.encoder import BUNDLED
 from recall.rows.postgres_large import LargeRows
 
@@ -157,8 +158,8 @@ async def built(recaller: Recaller, rows: PostgresRows) -> LargeRows:
 
 
 async def asked(recaller: Recaller, question: str, **values: object) -> Recall:
-    wanted = {"limit": 3, "episodes": 4, "min_score": 0.0, "timeout_seconds": None, "now": NOW, **values}
-    return await recaller.search("owner", question, **wanted)  # type: ignore[arg-type]
+    request = SearchRequest(scope="owner", query=question, limit=3, episodes=4, min_score=0.0, now=NOW)
+    return await recaller.search(replace(request, **values), timeout_seconds=None)  # type: ignore[arg-type]
 
 
 async def made(recaller: Recaller, rows: PostgresRows) -> None:
@@ -266,7 +267,8 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
     async with opened(rows) as recaller:
         await made(recaller, rows)
         before = await recaller.search(
-            "owner", "Anna sold the boat", limit=3, min_score=0, timeout_seconds=None, now=NOW
+            SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, now=NOW),
+            timeout_seconds=None,
         )
         monkeypatch.setattr("recall.rows.postgres._LEFT_SECONDS", 0.0)
         async with opened(others, Words("others", 32)) as other:
@@ -276,7 +278,8 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
             assert (await asked(other, "the boat in Porto")).outcome == "full"
             assert "boat" in (await asked(other, "the boat in Porto")).hits[0].text
             again = await recaller.search(
-                "owner", "Anna sold the boat", limit=3, min_score=0, timeout_seconds=None, now=NOW
+                SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, now=NOW),
+                timeout_seconds=None,
             )
             assert [hit.id for hit in again.hits] == [hit.id for hit in before.hits], "as before the change"
             assert (await large(recaller, rows)).size.vectors == LINES  # type: ignore[union-attr]
@@ -327,7 +330,9 @@ async def test_nothing_of_a_deleted_scope_stays(dsn: str, schema: str, owner: ps
         await filled(recaller)
         await filled(recaller, scope.key)
         for each in ("owner", scope.key):
-            await recaller.search(each, "boat", limit=1, min_score=0, timeout_seconds=None, now=NOW)
+            await recaller.search(
+                SearchRequest(scope=each, query="boat", limit=1, min_score=0, now=NOW), timeout_seconds=None
+            )
             async with asyncio.timeout(seconds(60)):
                 while await large(recaller, rows, each) is None:
                     await asyncio.sleep(0.05)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from patience import seconds
 
-from recall import Entry, Recall, Recaller, RecallError, RecallSettings
+from recall import Entry, Recall, Recaller, RecallError, RecallSettings, SearchRequest
 from recall.encoding.encoder import BUNDLED
 from recall.search.candidates import QueryVector
 
@@ -59,7 +59,9 @@ async def recaller(tmp_path: Path) -> AsyncIterator[Recaller]:
 
 
 async def search(recaller: Recaller, message: str = ASKED, within: float = 60) -> Recall:
-    return await recaller.search("owner", message, limit=1, min_score=0.0, timeout_seconds=seconds(within), now=9.0)
+    return await recaller.search(
+        SearchRequest(scope="owner", query=message, limit=1, min_score=0.0, now=9.0), timeout_seconds=seconds(within)
+    )
 
 
 def texts(found: Recall) -> list[str]:
@@ -135,13 +137,10 @@ async def test_preceding_turns_without_a_vector_are_waited_for(
     monkeypatch.setattr("recall.search.candidates.QueryVector", noted)
     searching = asyncio.create_task(
         recaller.search(
-            "owner",
-            ASKED,
-            limit=1,
-            min_score=0.0,
+            SearchRequest(
+                scope="owner", query=ASKED, limit=1, min_score=0.0, now=9.0, preceding=("to the sea", "by boat")
+            ),
             timeout_seconds=seconds(60),
-            now=9.0,
-            preceding=["to the sea", "by boat"],
         )
     )
     await asyncio.sleep(0.01)
@@ -161,7 +160,8 @@ async def test_it_searches_only_while_recall_is_open(recaller: Recaller) -> None
 
 async def asked(recaller: Recaller, within: float = 60) -> Recall:
     return await recaller.search(
-        "owner", ASKED, limit=1, min_score=0.0, timeout_seconds=seconds(within), now=9.0, asked=True, explain=True
+        SearchRequest(scope="owner", query=ASKED, limit=1, min_score=0.0, now=9.0, asked=True, explain=True),
+        timeout_seconds=seconds(within),
     )
 
 

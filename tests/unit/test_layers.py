@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractor import clean
-from extractor.cleaning.layers import views
+from extractor.cleaning.clean import views
 
 
 @pytest.mark.parametrize("told", TOLD)

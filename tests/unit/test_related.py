@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from recall import EmbedderSettings, Entry, Line, Recaller, RecallSettings, Stamp, related
+from recall import EmbedderSettings, Entry, Line, Recaller, RecallSettings, SearchRequest, Stamp, related
 from recall.text.topics import traits_of
 
 TEXTS = (
@@ -49,7 +49,11 @@ async def test_they_are_those_of_an_index_without_vectors(message: str, first: s
     await recaller.open()
     entries = [Entry(id=row.id, text=row.text, at=row.at) for row in ROWS]
     await recaller.replace_file("owner", "MEMORY.md", Stamp(mtime_ns=1, size=1, digest=""), entries)
-    hits = (await recaller.search("owner", message, limit=3, min_score=0.5, timeout_seconds=9, now=NOW)).hits
+    hits = (
+        await recaller.search(
+            SearchRequest(scope="owner", query=message, limit=3, min_score=0.5, now=NOW), timeout_seconds=9
+        )
+    ).hits
     await recaller.close()
     assert [identity for identity, _ in found(message)][:1] == ([first] if first else [])
     assert [hit.id for hit in hits][:1] == ([first] if first else [])

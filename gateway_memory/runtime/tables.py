@@ -1,4 +1,4 @@
-"""Reads the tables beside this module: word lists, weights and patterns, one format for all of them.
+"""Read the tables of a package: word lists, weights and patterns, one format for all of them.
 
     # A line that begins with "#" is a comment.
     [answers]                       begins a section
@@ -22,7 +22,7 @@ whether all tables can be read.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -131,7 +131,14 @@ class Table:
         return _FRAGMENT.sub(lambda name: f"(?:{self._fragments[name[1]]})", source)
 
 
-@cache
-def table(name: str, **fragments: str) -> Table:
-    """Return the table of a file's name without its ending. fragments: more of them, which other tables make."""
-    return Table(Path(__file__).with_name(f"{name}.txt").read_text("utf-8"), **fragments)
+def tables_in(package: str) -> Callable[..., Table]:
+    """Return a function that returns the table of a name, a file of the folder of a package's `__init__.py`.
+
+    Its other arguments are fragments that other tables make.
+    """
+
+    @cache
+    def table(name: str, **fragments: str) -> Table:
+        return Table(Path(package).with_name(f"{name}.txt").read_text("utf-8"), **fragments)
+
+    return table

@@ -1,1 +1,0 @@
-"""The prefilter: whether a batch of turns is worth a model call."""

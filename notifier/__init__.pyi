@@ -1,0 +1,29 @@
+# The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
+
+from .events import Announcer as Announcer
+from .events import Bus as Bus
+from .events import BusChannel as BusChannel
+from .events import Channel as Channel
+from .events import Event as Event
+from .events import EventLog as EventLog
+from .events import Inbox as Inbox
+from .events import MemoryChange as MemoryChange
+from .events import NotifierError as NotifierError
+from .events import NotifierStatus as NotifierStatus
+from .events import Ports as Ports
+from .events import Subscription as Subscription
+from .events import decode as decode
+from .events import encode as encode
+from .events import journal_of as journal_of
+from .events import split as split
+from .mqtt import Credentials as Credentials
+from .mqtt import LinkError as LinkError
+from .mqtt import connect as connect
+from .mqtt import credentials as credentials
+from .notifier import Notifier as Notifier
+from .settings import MqttSettings as MqttSettings
+from .settings import NotifierSettings as NotifierSettings
+from .wire import DroppedError as DroppedError
+from .wire import EventMessage as EventMessage
+from .wire import Wire as Wire
+from .wire import read_secrets as read_secrets
