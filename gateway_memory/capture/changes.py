@@ -19,8 +19,7 @@ from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
 from gateway_memory.store.report import Rated, Verdict
-from gateway_memory.sync.episodes import turn_of
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.follower import Storage, turn_of
 from recall import Stored
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.

@@ -28,7 +28,7 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.turns import PendingTurn, Turns, TurnState
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.episodes import EpisodeFollower
+from gateway_memory.sync.follower import EpisodeFollower
 from recall import RecallError
 
 log = get_logger(__name__)

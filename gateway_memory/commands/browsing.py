@@ -18,7 +18,7 @@ from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.episodes import turn_of
+from gateway_memory.sync.follower import turn_of
 from recall import Filter, Stored
 
 _RECEIPTS: Final = 200

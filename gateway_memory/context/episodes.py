@@ -12,7 +12,7 @@ from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
-from gateway_memory.sync.episodes import SPEAKERS, page_of
+from gateway_memory.sync.follower import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
 
 _LONGEST_SIDE: Final = 1200

@@ -25,8 +25,7 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FO
 from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.episodes import EpisodeFollower
-from gateway_memory.sync.follower import Follower, Storage
+from gateway_memory.sync.follower import EpisodeFollower, Follower, Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
@@ -61,7 +60,7 @@ async def open_storage(
     return Storage(
         **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
-        follower=Follower(runtime, store.documents, store.ledger, store.event_log, recaller, announces),
+        follower=Follower(runtime, store, recaller, announces),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 
