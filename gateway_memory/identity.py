@@ -58,14 +58,6 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
     return (parts[at], *_ALSO[parts[at]], *threaded)
 
 
-def agent_of(key: str) -> str | None:
-    """Return the agent that an OpenClaw session key names, or None for any other key."""
-    match key.split(":"):
-        case ["agent", agent, _, *_] if agent:
-            return agent
-    return None
-
-
 # What a host knows of a message's sender, and who that is.
 
 _FLAG = "is_owner"

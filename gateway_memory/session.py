@@ -11,7 +11,7 @@ from extractor import has_han
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.edge.prompts import Prompts
-from gateway_memory.identity import agent_of, session_types
+from gateway_memory.identity import session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
 
@@ -376,6 +376,14 @@ class Session:
         self.context.compact(self.last_turn)
         if self.opening_kept:  # what it leaves out was in the conversation, and is not any more
             self.opening_state, self.opening_kept = None, False
+
+
+def agent_of(key: str) -> str | None:
+    """Return the agent that an OpenClaw session key names, or None for any other key."""
+    match key.split(":"):
+        case ["agent", agent, _, *_] if agent:
+            return agent
+    return None
 
 
 class SessionRegistry:

@@ -11,8 +11,15 @@ from typing import Any, Final, TypeVar, Unpack
 
 from gateway_memory.capture.requests import masked_block
 from gateway_memory.context.builder import Context
-from gateway_memory.context.finder import as_query
-from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
+from gateway_memory.edge.content import (
+    Content,
+    as_query,
+    instant_of,
+    is_untrusted,
+    milliseconds_of,
+    text_of,
+    well_formed,
+)
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
 from gateway_memory.observability.metrics import Metrics

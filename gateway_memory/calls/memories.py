@@ -9,8 +9,8 @@ from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
 from gateway_memory.capture.upkeep import Distilled
 from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
-from gateway_memory.context.finder import Found, as_query
-from gateway_memory.edge.content import Content, count_of, share_of, text_of, texts_of, well_formed
+from gateway_memory.context.finder import Found
+from gateway_memory.edge.content import Content, as_query, count_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.edge.repeats import Work
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity import Facts, without_secrets

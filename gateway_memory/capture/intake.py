@@ -5,8 +5,8 @@ import secrets
 from typing import Final
 
 from extractor import Cleaned, clean, without_orders
-from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session

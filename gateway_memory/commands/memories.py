@@ -7,7 +7,7 @@ from typing import Any, Final
 from extractor import has_han, without_holes
 from gateway_memory.capture.requests import named, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
-from gateway_memory.context.finder import as_query
+from gateway_memory.edge.content import as_query
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
-from gateway_memory.context.finder import as_query
+from gateway_memory.edge.content import as_query
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session

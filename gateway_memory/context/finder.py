@@ -11,7 +11,6 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Any, Final, Self
 
-from extractor import Cleaned, clean
 from gateway_memory.context.deadline import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, quotable_hit, shown_exchanges
 from gateway_memory.context.opening_text import with_marks
@@ -148,7 +147,6 @@ def _best(hits: Sequence[Hit], query: str, limit: int) -> list[Hit]:
 
 
 _FIND_SECONDS: Final = 10.0
-_QUERY_LENGTH: Final = 8000
 _MOST_FILTERED: Final = 50
 """The hits to choose from where only some kinds are wanted."""
 RECALLED: Final = frozenset({"memory", "note", "episode"})
@@ -353,8 +351,3 @@ def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> 
     """Return the hits that hold today. An expired line stays in its file until the next expiry."""
     today = day_of(now.timestamp(), zone)
     return tuple(hit for hit in hits if hit.holds_on(today))
-
-
-def as_query(text: str) -> Cleaned:
-    """Return a message as a query: without private spans and secrets, and of a bounded length."""
-    return clean(text[:_QUERY_LENGTH])
