@@ -17,9 +17,8 @@ from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger, local_now
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter

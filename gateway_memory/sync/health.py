@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway_memory.errors import StoreError
-from gateway_memory.observability.metrics import Failure
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Failure, Runtime
 from gateway_memory.store.journal.health import Health, ProcessState
 
 _LOOK_SECONDS: Final = 2.0
