@@ -14,9 +14,8 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.lifecycle import Lifecycle, Saver
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.capture.processor import BatchStage, Filing, RulesStage, TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
-from gateway_memory.capture.stages import BatchStage, Filing, RulesStage
 from gateway_memory.capture.upkeep import Distiller, Retention
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts

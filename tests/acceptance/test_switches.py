@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import extractor
-import gateway_memory.capture.stages
+import gateway_memory.capture.processor
 import gateway_memory.context.builder
 import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -24,8 +24,8 @@ from recall import Recaller
 
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
-        (gateway_memory.capture.stages, "extract_rules"),
-        (gateway_memory.capture.stages, "judge"),
+        (gateway_memory.capture.processor, "extract_rules"),
+        (gateway_memory.capture.processor, "judge"),
     ],
     "episodes": [(EpisodeFollower, "index")],
     "auto_recall": [(Recaller, "search")],
