@@ -1,14 +1,14 @@
-"""Changes by request: correct, pin, undo, expire, save. Each builds a plan and executes it."""
+"""Changes by request: correct, pin, undo, expire, save, approve, reject. Each is one plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Final
 
 from extractor import Candidate
-from gateway_memory.capture.executor import Draft, PlanExecutor
+from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
-from gateway_memory.capture.reviewing import Reviewing
 from gateway_memory.capture.saves import Saves
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -17,7 +17,7 @@ from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
-from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
+from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.follower import Storage, turn_of
 from recall import Stored
@@ -132,12 +132,13 @@ def _is_unchanged(states: MemoryState | None, item: Retired) -> bool:
     return states is not None and (states.state, states.replaced_by) == (item.state, item.replaced_by)
 
 
+_DAY_SECONDS: Final = 86400.0
 _UNDONE_WITHIN: Final = 200
 """The number of newest changes that an undo considers."""
 
 
 class MemoryChanges:
-    """Changes the memories of any scope. reviewing: settles what waits for a person. forgetter: forgets."""
+    """Changes the memories of any scope, and settles what waits for a person. forgetter: forgets."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -145,16 +146,14 @@ class MemoryChanges:
         self._merger = merger
         self._executor = executor
         self._saves = Saves(merger, executor)
-        self.reviewing = Reviewing(runtime, storage, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
         """Write memories without merging them. Stage summaries each describe one moment."""
-        async with self._executor.writing(scope):
-            draft = Draft(scope, stage, added=list(memories))
+        async with self._executor.drafting(scope, stage) as draft:
+            draft.added += memories
             for memory in memories:
                 draft.note("add", stage, memory.id)
-            await self._executor.complete(draft)
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
         """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
@@ -165,24 +164,21 @@ class MemoryChanges:
 
         The old one stays in the history, and an undo brings it back.
         """
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
             new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0)
-            replaced = Retired(memory=memory, state="superseded", replaced_by=new.id)
-            draft = Draft(scope, "command", added=[new], retired=[replaced])
+            draft.added.append(new)
+            draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=new.id))
             draft.note("update", "corrected", new.id)
-            await self._executor.complete(draft)
         return new
 
     async def pin(self, scope: Scope, stored: Stored) -> bool:
         """Move a memory to MEMORY.md, which each session opens with; return False if that file is full."""
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
             if len(memory.text.encode("utf-8", "replace")) + LINE_OVERHEAD > await self._merger.room(scope):
                 return False
-            draft = Draft(scope, "command")
             draft.move(memory, MEMORY_FILE, reason="pinned")
-            await self._executor.complete(draft)
         return True
 
     async def rate(self, scope: Scope, turn: int, memory: str, verdict: Verdict) -> None:
@@ -190,10 +186,9 @@ class MemoryChanges:
 
         It changes no memory and no ranking, and takes the place of an earlier verdict.
         """
-        draft = Draft(scope, "feedback", rated=[Rated(turn=turn, memory=memory, verdict=verdict)])
-        draft.note(verdict, "command", memory, turn=turn)
-        async with self._storage.documents.writing(scope):
-            await self._executor.complete(draft)
+        async with self._executor.drafting(scope, "feedback") as draft:
+            draft.rated.append(Rated(turn=turn, memory=memory, verdict=verdict))
+            draft.note(verdict, "command", memory, turn=turn)
         self._runtime.metrics.count(f"feedback.{verdict}")
 
     async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
@@ -254,20 +249,69 @@ class MemoryChanges:
 
     async def expire(self, scope: Scope) -> int:
         """Remove expired memories from the files, and candidates that waited too long; return the memories' number."""
-        await self.reviewing.expire(scope)
+        await self._expire_reviews(scope)
         day = self._runtime.today()
         if not await self._storage.ledger.expired(scope.key, day):
             return 0
-        async with self._executor.writing(scope):
-            ids = await self._storage.ledger.expired(scope.key, day)
-            stored = [await self._storage.recaller.get(scope.key, identity) for identity in ids]
-            memories = [await self._merger.memory(scope, item) for item in stored if item and is_writable(item.file)]
-            draft = Draft(scope, "expiry", retired=[Retired(memory=memory, state="expired") for memory in memories])
-            for memory in memories:
-                draft.note("expired", "date", memory.id)
-            if memories:
-                await self._executor.complete(draft)
-        return len(memories)
+        async with self._executor.drafting(scope, "expiry") as draft:
+            for identity in await self._storage.ledger.expired(scope.key, day):
+                stored = await self._storage.recaller.get(scope.key, identity)
+                if stored and is_writable(stored.file):
+                    draft.retire(await self._merger.memory(scope, stored), "expired", "date")
+        return len(draft.retired)
+
+    # What a person decides about a candidate that waits. Each decision is a plan of its own.
+
+    async def approve(self, scope: Scope, identity: str, *, text: str = "") -> ReceiptLine | None:
+        """Merge a candidate with the memories as they are now; return None if it does not wait any more.
+
+        Returns what merging did: "skipped" if the memory has it already. Its id and its text are those of the memory
+        that holds it now.
+
+        text: a person's words in the place of the candidate's, cleaned; "" for none.
+
+        Raises:
+            StoreError, RecallError: it could not be written, and still waits.
+        """
+        async with self._executor.drafting(scope, "review") as draft:
+            review = await self._waiting(scope, identity)
+            if review is None:
+                return None
+            candidate = _candidate(review, text)
+            draft.settled.append(Settled(id=identity, state="approved"))
+            draft.reviewed, draft.room = True, await self._merger.room(scope)
+            (near,) = await self._merger.near(scope, [candidate])
+            await self._merger.merge(_source(review), candidate, near, draft)
+            (outcome,) = draft.outcomes
+            texts = {each.stored.entry.id: each.stored.entry.text for each in near}
+            texts |= {memory.id: memory.text for memory in draft.added}
+        return replace(outcome, text=texts.get(outcome.id) or candidate.content)
+
+    async def reject(self, scope: Scope, identity: str, *, for_good: bool = False) -> Review | None:
+        """Reject a candidate; return None if it does not wait any more.
+
+        for_good: nothing alike is asked about again.
+        """
+        async with self._executor.drafting(scope, "review") as draft:
+            review = await self._waiting(scope, identity)
+            if review:
+                draft.settled.append(Settled(id=identity, state="never" if for_good else "rejected"))
+                draft.note("rejected", "for_good" if for_good else "command", identity, turn=review.memory.turn)
+        return review
+
+    async def _expire_reviews(self, scope: Scope) -> None:
+        """Let candidates expire that have waited too long or whose last day is past."""
+        days = self._runtime.settings.review.expire_days
+        before = self._runtime.timestamp() - days * _DAY_SECONDS if days else 0.0
+        for identity in await self._storage.reviews.due(scope.key, before=before, day=self._runtime.today()):
+            async with self._executor.drafting(scope, "review") as draft:
+                if await self._waiting(scope, identity):
+                    draft.settled.append(Settled(id=identity, state="expired"))
+                    draft.note("expired", "review", identity)
+
+    async def _waiting(self, scope: Scope, identity: str) -> Review | None:
+        review = await self._storage.reviews.find(scope.key, identity)
+        return review if review and review.state == "waiting" else None
 
 
 def _names(plan: Plan, identity: str) -> bool:
@@ -276,3 +320,35 @@ def _names(plan: Plan, identity: str) -> bool:
     talks = [each.text.lower() for each in removed if each.category == TALK]
     turn = turn_of(identity)
     return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in removed))
+
+
+def _candidate(review: Review, text: str) -> Candidate:
+    """Return a review's candidate as one that its person asked to remember."""
+    memory = review.memory
+    return Candidate(
+        content=text or memory.text,
+        category=memory.category,
+        type=memory.type if memory.type in ("B", "O") else "W",
+        importance=memory.importance,
+        confidence=1.0,
+        entities=memory.entities,
+        explicit=True,
+        supersedes=(*((review.against,) if review.against else ()), *review.supersedes),
+        expires=date.fromisoformat(memory.expires) if memory.expires else None,
+        turn=memory.turn,
+        quote="" if text else memory.quote,
+    )
+
+
+def _source(review: Review) -> PendingTurn:
+    memory = review.memory
+    return PendingTurn(
+        id=memory.turn,
+        scope=review.scope,
+        session_key=memory.session_key,
+        session_id=memory.session_id,
+        user="",
+        reply="",
+        at=memory.at,
+        accepted_at=memory.at,
+    )

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.errors import StoreBusyError
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from gateway_memory.store.documents import Patch
 
 log = get_logger(__name__)
+
+
+State = Literal["superseded", "forgotten", "expired", "undone", "retracted"]
+_LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", "rated")
+"""The lists of a draft that its plan has as tuples."""
 
 
 @dataclass(slots=True)
@@ -65,6 +70,11 @@ class Draft:
         """Add a line to the receipt. identity: of the memory or the review; turn: 0 for none."""
         self.outcomes.append(ReceiptLine(turn=turn, action=action, reason=reason, id=identity))
 
+    def retire(self, memory: MemoryRecord, state: State, reason: str, *, action: str = "", turn: int = 0) -> None:
+        """Take a memory out of its file. action: of the receipt's line, if it is not the state."""
+        self.retired.append(Retired(memory=memory, state=state))
+        self.note(action or state, reason, memory.id, turn=turn)
+
     def move(self, memory: MemoryRecord, file: str, *, reason: str) -> None:
         """Move a memory to another file."""
         self.moved.append(Moved(memory=replace(memory, file=file), source=memory.file))
@@ -78,15 +88,9 @@ class Draft:
             stage=self.stage,
             at=at,
             turns=tuple(turn.id for turn in self.turns),
-            added=tuple(self.added),
-            retired=tuple(self.retired),
-            moved=tuple(self.moved),
-            outcomes=tuple(self.outcomes),
-            reviews=tuple(self.reviews),
-            settled=tuple(self.settled),
-            rated=tuple(self.rated),
             failed=self.failed,
             imported=any(turn.imported for turn in self.turns),
+            **{name: tuple(getattr(self, name)) for name in _LISTS},
         )
 
 
@@ -202,6 +206,15 @@ class PlanExecutor:
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             yield
+
+    @asynccontextmanager
+    async def drafting(self, scope: Scope, stage: Stage) -> AsyncIterator[Draft]:
+        """Hold a scope as `writing` does, and execute the draft at the end, unless its receipt is empty."""
+        async with self.writing(scope):
+            draft = Draft(scope, stage)
+            yield draft
+            if draft.outcomes:
+                await self.complete(draft)
 
     async def complete(self, draft: Draft) -> None:
         """Make a plan of a draft, and execute it. Call it only within `writing`."""

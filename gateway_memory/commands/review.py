@@ -63,7 +63,7 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
         raise NotDone(phrase(session, "approve_usage"))
     lines = []
     for each in await _named(ports, session, identity):
-        done = await ports.changes.reviewing.approve(_scope(each), each.memory.id, text=text)
+        done = await ports.changes.approve(_scope(each), each.memory.id, text=text)
         if done is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
         name = "approved_known" if done.action == "skipped" else "approved"
@@ -79,7 +79,7 @@ async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
         raise NotDone(phrase(session, "reject_usage"))
     lines = []
     for each in await _named(ports, session, identity):
-        if await ports.changes.reviewing.reject(_scope(each), each.memory.id, for_good=for_good) is None:
+        if await ports.changes.reject(_scope(each), each.memory.id, for_good=for_good) is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
         lines.append(phrase(session, "rejected_for_good" if for_good else "rejected", text=each.memory.text))
     return "\n".join(lines)
