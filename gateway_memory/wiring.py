@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from extractor import Debouncer, Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.intake import TurnIntake
-from gateway_memory.capture.lifecycle import Lifecycle, Saver
+from gateway_memory.capture.lifecycle import Lifecycle, Retention, Saver
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.processor import BatchStage, Filing, RulesStage, TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
-from gateway_memory.capture.upkeep import Distiller, Retention
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, Final, Literal, Unpack, get_args
 
 from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
-from gateway_memory.capture.upkeep import Distilled
+from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
 from gateway_memory.context.finder import Found

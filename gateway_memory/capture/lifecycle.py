@@ -1,6 +1,7 @@
-"""End sessions. Each gets one record, from the first of four layers that can write it (docs/sessions.md)."""
+"""End sessions, each with one record from the first of four layers that can write it, and delete what has expired."""
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
@@ -22,12 +23,12 @@ from extractor import (
     written,
 )
 from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
-from gateway_memory.capture.upkeep import Distiller
 from gateway_memory.edge.prompts import is_chinese, is_significant
-from gateway_memory.errors import place_of
+from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -41,6 +42,7 @@ from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
+from gateway_memory.sync.follower import Storage
 from recall import render_block
 
 log = get_logger(__name__)
@@ -303,7 +305,8 @@ class Lifecycle:
         observations, results = await self._store.sessions.read(session.scope.key, session.session_id)
         if not is_significant(observations) and not results.facts:
             return None
-        fresh = await self._since_last_stage(session, observations)
+        since = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
+        fresh = observations[max(0, len(observations) - since) :]
         if is_significant(fresh):
             summary = await self._saver.summarize(
                 session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
@@ -373,19 +376,20 @@ class Lifecycle:
     async def _complete(self, ended: _Ended, state: EndState, record: SessionRecord | None) -> None:
         """Let the model read a session's last turns and make its summary, then distill."""
         await self._read(ended.session_id)
-        seconds = self._runtime.settings_of(ended.key).sessions.summary_seconds
-        try:
-            if record is not None:
-                summary = await self._summary(ended, seconds)
-                if summary is not None:
-                    await self._saver.revise(ended.scope, record, summary)
-            elif state != "saved":
-                state, _ = await self._last_layer(ended, seconds=seconds)
-                at = self._runtime.timestamp()
-                await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
-        except Exception as error:  # noqa: BLE001 - what stands by rules stays
-            log.warning("session.not_completed", error=type(error).__name__, place=place_of(error))
+        await _tried("session.not_completed", self._improve(ended, state, record))  # what stands by rules stays
         await self._distill(ended)
+
+    async def _improve(self, ended: _Ended, state: EndState, record: SessionRecord | None) -> None:
+        """Put the model's summary into the record that this end has written, or write the record that is missing."""
+        seconds = self._runtime.settings_of(ended.key).sessions.summary_seconds
+        if record is not None:
+            summary = await self._summary(ended, seconds)
+            if summary is not None:
+                await self._saver.revise(ended.scope, record, summary)
+        elif state != "saved":
+            state, _ = await self._last_layer(ended, seconds=seconds)
+            at = self._runtime.timestamp()
+            await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
 
     async def completed(self) -> None:
         """Wait until the ends of all sessions are complete."""
@@ -423,29 +427,27 @@ class Lifecycle:
 
     async def _distill(self, ended: _Ended) -> None:
         settings = self._runtime.settings_of(ended.key).distill
-        if not settings.enabled:
-            return
-        try:
-            await self._distiller.run(ended.scope, settings)
-        except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves the rest
-            log.warning("session.not_distilled", error=type(error).__name__, place=place_of(error))
+        if settings.enabled:  # where it fails, the next end moves the rest
+            await _tried("session.not_distilled", self._distiller.run(ended.scope, settings))
 
     async def _catch_up(self, session_id: str) -> None:
         """Let the rules read the session's last turns, within a time limit, so that its record contains their facts."""
-        try:
+
+        async def catching_up() -> None:
             async with asyncio.timeout(_RULES_SECONDS):
                 await self._processor.adopt()  # an editor's hooks have left their turns to whoever comes
                 await self._processor.caught_up(session_id, _RULES_SECONDS)
-        except Exception as error:  # noqa: BLE001 - the turns stay in the journal, and the session must end
-            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+        await _tried("session.turns_wait", catching_up())
 
     async def _read(self, session_id: str) -> None:
         """Process the session's last turns."""
-        try:
+
+        async def reading() -> None:
             await self._processor.adopt()
             await self._processor.read(session_id)
-        except Exception as error:  # noqa: BLE001 - as above
-            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+        await _tried("session.turns_wait", reading())
 
     async def _last_layer(self, ended: _Ended, *, seconds: float) -> tuple[EndState, SessionRecord | None]:
         """Save a session that is not saved. Return how it is saved, and the record if this has written it.
@@ -492,10 +494,66 @@ class Lifecycle:
             return None
         return observations
 
-    async def _since_last_stage(self, session: Session, observations: list[Observation]) -> list[Observation]:
-        fresh = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
-        return observations[max(0, len(observations) - fresh) :]
+
+async def _tried(event: str, work: Awaitable[object]) -> None:
+    """Await a part of an end. Its failure is logged: a session must end, and its turns stay in the journal."""
+    try:
+        await work
+    except Exception as error:  # noqa: BLE001 - as said
+        log.warning(event, error=type(error).__name__, place=place_of(error))
 
 
 def _outline(observations: list[Observation]) -> list[Seen]:
     return [Seen(kind=each.kind, content=each.content, tool=each.tool, private=each.private) for each in observations]
+
+
+# Delete expired data, also while a process runs for months.
+
+_EVERY_SECONDS: Final = 3600.0
+_LOOKS_SECONDS: Final = 60.0
+_DAY_SECONDS: Final = 86400.0
+
+
+class Retention:
+    """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
+
+    def __init__(self, runtime: Runtime, storage: Storage) -> None:
+        settings = runtime.settings
+        notify = settings.notify
+        self._runtime = runtime
+        self._storage = storage
+        self._episodes_seconds = settings.episodes.keep_days * _DAY_SECONDS
+        self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
+        self._events_seconds = max(
+            notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
+        )
+        self._last: float | None = None
+        self._tidying = asyncio.Lock()
+
+    async def keep(self) -> None:
+        """Tidy if it is due. A failure is recorded, and the next call retries."""
+        async with self._tidying:
+            if not self._due():
+                return
+            now = self._runtime.timestamp()
+            try:
+                await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
+                if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
+                    self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
+                await self._storage.event_log.tidy(before=now - self._events_seconds)
+            except StoreBusyError:  # another host is at it
+                log.info("journal.tidied_elsewhere")
+            except StoreError as error:
+                log.warning("journal.not_tidied", error=type(error).__name__)
+                self._runtime.on_error("retention", error)
+                return
+            self._last = now
+
+    async def run(self) -> None:
+        """Tidy whenever it is due, until cancelled."""
+        while True:
+            await self.keep()
+            await asyncio.sleep(_LOOKS_SECONDS)
+
+    def _due(self) -> bool:
+        return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS

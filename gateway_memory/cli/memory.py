@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from gateway_memory.capture.upkeep import Distilled
+from gateway_memory.capture.distiller import Distilled
 from gateway_memory.cli.options import named_of, whose_of
 from gateway_memory.commands.command import Answer
 from gateway_memory.commands.dispatch import answer_in_shell, settle

@@ -13,7 +13,7 @@ import gateway_memory.capture.processor
 import gateway_memory.context.builder
 import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.capture.upkeep import Distiller
+from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
