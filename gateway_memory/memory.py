@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self
 
 from gateway_memory.calls.conversation import only_our_errors
 from gateway_memory.calls.memories import ReplyingCalls
+from gateway_memory.calls.shell import answer_request
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
-from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError

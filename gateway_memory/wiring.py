@@ -33,9 +33,8 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Follower, Storage
-from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.opening import open_storage
-from gateway_memory.sync.peers import Peers, check_watching, watch
+from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer

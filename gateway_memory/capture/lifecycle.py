@@ -125,8 +125,8 @@ class Saver:
             return None
         joined = next((scope for scope in session.who.joined if concerns(candidate, scope.name)), None)
         if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
-            return await self._changes.save(joined, replace(source, scope=joined.key), candidate)
-        outcome = await self._changes.save(session.scope, source, candidate)
+            return await self._changes.saves.save(joined, replace(source, scope=joined.key), candidate)
+        outcome = await self._changes.saves.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
             await self._store.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome

@@ -116,7 +116,7 @@ class Filing:
         """
         source = replace(turn, id=0, scope=joined.key, user="", reply="", joined="")
         unquoted = replace(candidate, turn=0, quote="", sentence="")
-        return (await self._changes.save(joined, source, unquoted)).action
+        return (await self._changes.saves.save(joined, source, unquoted)).action
 
     async def _permitted(
         self, draft: Draft, extracted: Sequence[Sequence[Candidate]], empty: str

@@ -13,7 +13,7 @@ from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import local_time
 from gateway_memory.session import Session
 from gateway_memory.sync.follower import Storage
-from gateway_memory.sync.health import HealthKeeper
+from gateway_memory.sync.peers import HealthKeeper
 
 Text = Mapping[Language, str]
 """A text in English and in Chinese."""

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
 from gateway_memory.commands.receipts import counted
-from gateway_memory.context.opening import digest_since, waiting_reviews
+from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import FEATURES, Session
-from gateway_memory.sync.health import WorkspaceHealth
+from gateway_memory.sync.peers import WorkspaceHealth
 
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
 

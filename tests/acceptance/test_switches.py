@@ -11,7 +11,7 @@ import pytest
 import extractor
 import gateway_memory.capture.processor
 import gateway_memory.context.builder
-import gateway_memory.context.opening
+import gateway_memory.context.start
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
@@ -31,7 +31,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
-    "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
+    "opening": [(gateway_memory.context.start.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(session_state, "observe")],
     "distill": [(Distiller, "run")],

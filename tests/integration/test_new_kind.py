@@ -19,8 +19,8 @@ from patience import seconds, until
 from served import written
 
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
+from gateway_memory.calls.shell import answer_request
 from gateway_memory.cli.main import main
-from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
 from gateway_memory.serving.mcp.server import mcp_routes
