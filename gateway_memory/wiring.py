@@ -51,19 +51,6 @@ _CLOSING_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
-    """The parts that process replies and change memories by name."""
-
-    changes: MemoryChanges
-    reader: Reader
-    executor: PlanExecutor
-    processor: TurnProcessor
-    distiller: Distiller
-    importer: Importer
-    linker: ContentLinker
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMemory:
     """The parts that the calls of an open memory use. All background tasks are running."""
 
@@ -133,8 +120,7 @@ async def open_memory(
         announcer.add(notifier)
     _watch(stack, storage.documents.folder, runtime, storage.follower, sessions.scopes)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
-    models = _open_models(stack, runtime.settings, extract)
-    opened_at = runtime.timestamp()
+    models, opened_at = _open_models(stack, runtime.settings, extract), runtime.timestamp()
 
     def state() -> ProcessState:
         updates, sessions_waiting = bus.waiting()
@@ -154,10 +140,25 @@ async def open_memory(
     health = HealthKeeper(runtime, storage.health, state)
     stack.push_async_callback(health.close)
     run_in_background(stack, health.run(), "health")
-    capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
-    saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
-    lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
-    stack.push_async_callback(_finish, lifecycle, capture.processor)
+    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
+    executor = PlanExecutor(runtime, storage, announcer, sessions)
+    changes = MemoryChanges(runtime, storage, merger, executor)
+    filing, timing = Filing(runtime, merger, executor, changes), runtime.settings.auto_extract
+    debouncer = Debouncer[str](timing.debounce_seconds, timing.max_wait_seconds)
+    processor = TurnProcessor(
+        runtime,
+        storage,
+        executor,
+        RulesStage(runtime, storage.episode_follower, filing, changes),
+        BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
+        debouncer,
+    )
+    run_in_background(stack, storage.recaller.run(), "embed")
+    run_in_background(stack, processor.run(), "worker")
+    saver = Saver(runtime, storage, changes, executor, reader)
+    distiller = Distiller(runtime, storage, merger, executor)
+    lifecycle = Lifecycle(runtime, storage, sessions, saver, distiller, processor)
+    stack.push_async_callback(_finish, lifecycle, processor)
     stack.push_async_callback(_release, storage.sessions)
     run_in_background(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage)
@@ -170,28 +171,34 @@ async def open_memory(
             storage.event_log,
             storage.wait_notified,
             bus.publish,
-            capture.processor.wake,
+            processor.wake,
             by_others=bool(notifier),
         )
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
     subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
-    starter = SessionStarter(runtime, storage, sessions, context, capture.changes, subscriptions)
+    starter = SessionStarter(runtime, storage, sessions, context, changes, subscriptions)
     ends = SessionEnds(
         registry=sessions,
         sessions=storage.sessions,
         lifecycle=lifecycle,
-        processor=capture.processor,
+        processor=processor,
         unsubscribe=bus.unsubscribe,
     )
-    links = LinkBook(runtime, storage.links, storage.event_log.journal, capture.linker, ends)
+    links = LinkBook(
+        runtime,
+        storage.links,
+        storage.event_log.journal,
+        ContentLinker(runtime, storage, merger, executor, changes),
+        ends,
+    )
     commands = CommandPorts(
         memory=memory,
         storage=storage,
-        changes=capture.changes,
+        changes=changes,
         links=links,
-        caught_up=capture.processor.caught_up,
+        caught_up=processor.caught_up,
         switched=starter.switched,
         health=health,
     )
@@ -207,9 +214,9 @@ async def open_memory(
         bus=bus,
         context=context,
         finder=Finder(runtime, storage, context.runner),
-        intake=TurnIntake(runtime, storage.turns, storage.sessions, capture.processor),
-        processor=capture.processor,
-        distiller=capture.distiller,
+        intake=TurnIntake(runtime, storage, executor.wake),
+        processor=processor,
+        distiller=distiller,
         starter=starter,
         saver=saver,
         lifecycle=lifecycle,
@@ -217,46 +224,11 @@ async def open_memory(
         retention=retention,
         commands=Commands(commands),
         browsing=Browsing(commands),
-        importer=capture.importer,
+        importer=Importer(runtime, storage, merger, executor),
         exporter=Exporter(storage),
-        backlog=Backlog(runtime, storage.episodes, storage.turns, capture.processor),
+        backlog=Backlog(runtime, storage.episodes, storage.turns, processor),
         links=links,
         notifier=notifier,
-    )
-
-
-def _open_capture(
-    stack: AsyncExitStack,
-    runtime: Runtime,
-    storage: Storage,
-    announcer: Announcer,
-    sessions: SessionRegistry,
-    models: Models,
-) -> Capture:
-    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
-    executor = PlanExecutor(runtime, storage, announcer, sessions)
-    changes = MemoryChanges(runtime, storage, merger, executor)
-    filing = Filing(runtime, merger, executor, changes)
-    settings = runtime.settings.auto_extract
-    debouncer = Debouncer[str](settings.debounce_seconds, settings.max_wait_seconds)
-    processor = TurnProcessor(
-        runtime,
-        storage,
-        executor,
-        RulesStage(runtime, storage.episode_follower, filing, changes),
-        BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
-        debouncer,
-    )
-    run_in_background(stack, storage.recaller.run(), "embed")
-    run_in_background(stack, processor.run(), "worker")
-    return Capture(
-        changes=changes,
-        reader=reader,
-        executor=executor,
-        processor=processor,
-        distiller=Distiller(runtime, storage, merger, executor),
-        importer=Importer(runtime, storage, merger, executor),
-        linker=ContentLinker(runtime, storage, merger, executor, changes),
     )
 
 

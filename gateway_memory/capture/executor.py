@@ -170,7 +170,7 @@ class _Execution:
 class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
-    interrupted: set when a plan was not completed. It must then be recovered.
+    wake: wakes the processor of turns; set when a plan was not completed, so that it is recovered.
     busy: the keys of the scopes that others held at the last recovery, so that their plans wait.
     """
 
@@ -179,7 +179,7 @@ class PlanExecutor:
         self._storage = storage
         self._announcer = announcer
         self._sessions = sessions
-        self.interrupted = asyncio.Event()
+        self.wake = asyncio.Event()
         self.busy: frozenset[str] = frozenset()
 
     async def recover(self) -> int:
@@ -243,7 +243,7 @@ class PlanExecutor:
                 *(self._storage.turns.finish(each.plan, each.number, each.patches) for each in executions)
             )
         except BaseException:
-            self.interrupted.set()
+            self.wake.set()
             raise
         for each in executions:
             self._finished(each)

@@ -335,7 +335,7 @@ class TurnProcessor:
         self._rules = rules
         self._batch = batch
         self._debouncer = debouncer
-        self._wake = executor.interrupted
+        self._wake = executor.wake
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
         self._working = asyncio.Lock()

@@ -18,8 +18,16 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.episodes import Exchange, exchanges_of, not_in_context, quotations_block
-from gateway_memory.context.finder import Archive, in_one, still_holding, strongest
+from gateway_memory.context.finder import Archive
+from gateway_memory.context.hits import (
+    Exchange,
+    exchanges_of,
+    in_one,
+    not_in_context,
+    quotations_block,
+    still_holding,
+    strongest,
+)
 from gateway_memory.context.opening_text import with_marks
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime

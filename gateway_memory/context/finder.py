@@ -1,20 +1,16 @@
 """Searches of a host, its tools or a person: the best hits, weak ones too, and session records by words."""
 
-import asyncio
 import math
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
-from heapq import nlargest
-from operator import attrgetter
+from datetime import datetime
 from typing import Any, Final, Self
 
 from gateway_memory.context.deadline import DeadlineRunner
-from gateway_memory.context.episodes import exchanges_of, quotable_hit, shown_exchanges
+from gateway_memory.context.hits import exchanges_of, in_one, quotable_hit, shown_exchanges, still_holding, strongest
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -22,7 +18,7 @@ from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
-from recall import Filter, Hit, Recall, RecallOutcome, Stored, excerpt_of, talk_of, tokens_of
+from recall import Filter, Hit, RecallOutcome, Stored, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.
 
@@ -314,40 +310,3 @@ class Finder:
         newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.who.joined else listed
         # Chosen by its filters alone, each is just what was requested.
         return Found((Hit.of(row, 1.0) for row in newest or ()), late=listed is None)
-
-
-async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
-    """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
-
-    A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
-    """
-    answers = await asyncio.gather(*searches)
-    if len(answers) == 1:
-        return answers[0]
-    hits: list[Hit] = []
-    for answer in answers:
-        texts = {hit.text for hit in hits}
-        hits += [hit for hit in answer.hits if hit.text not in texts]
-    outcomes = {answer.outcome for answer in answers}
-    outcome: RecallOutcome = "full" if hits else "empty"
-    if outcomes & {"timeout", "partial"}:
-        outcome = "timeout" if outcomes == {"timeout"} else "partial"
-    return Recall(
-        hits=tuple(hits),
-        weak=tuple(hit for answer in answers for hit in answer.weak),
-        outcome=outcome,
-        stages=answers[0].stages,
-        semantic=all(answer.semantic for answer in answers),
-    )
-
-
-def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
-    """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
-    chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
-    return tuple(hit for hit in hits if hit.id in chosen)
-
-
-def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
-    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
-    today = day_of(now.timestamp(), zone)
-    return tuple(hit for hit in hits if hit.holds_on(today))

@@ -1,9 +1,12 @@
-"""Which earlier exchanges are quotable, and how they are quoted."""
+"""The hits of searches: of several scopes together, those that hold today, and earlier exchanges as quotations."""
 
+import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
+from heapq import nlargest
+from operator import attrgetter
 from typing import Final
 
 from extractor import statements
@@ -13,7 +16,47 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.sync.follower import SPEAKERS, page_of
-from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
+from recall import Hit, Recall, RecallOutcome, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
+
+
+async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
+    """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
+
+    A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
+    """
+    answers = await asyncio.gather(*searches)
+    if len(answers) == 1:
+        return answers[0]
+    hits: list[Hit] = []
+    for answer in answers:
+        texts = {hit.text for hit in hits}
+        hits += [hit for hit in answer.hits if hit.text not in texts]
+    outcomes = {answer.outcome for answer in answers}
+    outcome: RecallOutcome = "full" if hits else "empty"
+    if outcomes & {"timeout", "partial"}:
+        outcome = "timeout" if outcomes == {"timeout"} else "partial"
+    return Recall(
+        hits=tuple(hits),
+        weak=tuple(hit for answer in answers for hit in answer.weak),
+        outcome=outcome,
+        stages=answers[0].stages,
+        semantic=all(answer.semantic for answer in answers),
+    )
+
+
+def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
+    """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
+    chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
+    return tuple(hit for hit in hits if hit.id in chosen)
+
+
+def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
+    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
+    today = day_of(now.timestamp(), zone)
+    return tuple(hit for hit in hits if hit.holds_on(today))
+
+
+# Which earlier exchanges are quotable, and how they are quoted.
 
 _LONGEST_SIDE: Final = 1200
 """Tokens of each side of an exchange in a search's hit."""
