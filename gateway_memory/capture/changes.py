@@ -227,7 +227,7 @@ class Saves:
             room, drafts[save] = draft.room, draft
             if replaces:  # its undo restores the file exactly, so it is written alone
                 break
-        await self._executor.complete_all(list(drafts.values()))
+        await self._executor.complete(*drafts.values())
         for save, draft in drafts.items():
             if not save.outcome.done():
                 save.outcome.set_result(draft.outcomes[-1])

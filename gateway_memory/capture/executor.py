@@ -216,21 +216,17 @@ class PlanExecutor:
             if draft.outcomes:
                 await self.complete(draft)
 
-    async def complete(self, draft: Draft) -> None:
-        """Make a plan of a draft, and execute it. Call it only within `writing`."""
-        await self.execute(draft.plan(self._runtime.timestamp()))
-
-    async def execute(self, plan: Plan, number: int | None = None) -> None:
-        """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
-        await self._execute([_Execution(plan=plan, number=number)])
-
-    async def complete_all(self, drafts: Sequence[Draft]) -> None:
+    async def complete(self, *drafts: Draft) -> None:
         """Execute drafts of one scope, with one write of each file. Call it only within `writing`.
 
         If there are several, each may only add memories.
         """
         at = self._runtime.timestamp()
         await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
+
+    async def execute(self, plan: Plan, number: int | None = None) -> None:
+        """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
+        await self._execute([_Execution(plan=plan, number=number)])
 
     async def _execute(self, executions: Sequence["_Execution"]) -> None:
         is_replay = any(each.number is not None for each in executions)
