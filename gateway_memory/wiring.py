@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from extractor import Debouncer, Model, has_model
+from extractor import Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
@@ -143,16 +143,9 @@ async def open_memory(
     merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
     executor = PlanExecutor(runtime, storage, announcer, sessions)
     changes = MemoryChanges(runtime, storage, merger, executor)
-    filing, timing = Filing(runtime, merger, executor, changes), runtime.settings.auto_extract
-    debouncer = Debouncer[str](timing.debounce_seconds, timing.max_wait_seconds)
-    processor = TurnProcessor(
-        runtime,
-        storage,
-        executor,
-        RulesStage(runtime, storage.episode_follower, filing, changes),
-        BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
-        debouncer,
-    )
+    filing = Filing(runtime, merger, executor, changes)
+    rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)
+    processor = TurnProcessor(runtime, storage, executor, rules, batch)
     run_in_background(stack, storage.recaller.run(), "embed")
     run_in_background(stack, processor.run(), "worker")
     saver = Saver(runtime, storage, changes, executor, reader)

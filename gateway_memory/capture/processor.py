@@ -29,11 +29,10 @@ from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.journal.turns import PendingTurn, Turns, TurnState
+from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.follower import EpisodeFollower
+from gateway_memory.sync.follower import Storage
 from recall import RecallError
 
 log = get_logger(__name__)
@@ -162,9 +161,9 @@ class RulesStage:
     name = "rules"
     state: TurnState = "accepted"
 
-    def __init__(self, runtime: Runtime, follower: EpisodeFollower, filing: Filing, changes: MemoryChanges) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, changes: MemoryChanges) -> None:
         self._runtime = runtime
-        self._follower = follower
+        self._storage = storage
         self._filing = filing
         self._changes = changes
 
@@ -191,27 +190,28 @@ class RulesStage:
         kept = [turn.id for turn in new if self._runtime.settings_of(turn.session_key).episodes.enabled]
         try:
             if kept:
-                await self._follower.index(scope, kept)
+                await self._storage.episode_follower.index(scope, kept)
         except (StoreError, RecallError) as error:
             log.warning("episodes.not_indexed", error=type(error).__name__)
             self._runtime.on_error("episodes", error)
 
 
 class BatchStage:
-    """The debounced stage over the turns of one session: the prefilter, and the model if there is one."""
+    """The debounced stage over the turns of one session: the prefilter, and the model if there is one.
+
+    debouncer: says which sessions are due.
+    """
 
     name = "batch"
     state: TurnState = "ruled"
 
-    def __init__(
-        self, runtime: Runtime, ledger: Ledger, turns: Turns, filing: Filing, reader: Reader, debouncer: Debouncer[str]
-    ) -> None:
+    def __init__(self, runtime: Runtime, store: Store, filing: Filing, reader: Reader) -> None:
+        timing = runtime.settings.auto_extract
+        self.debouncer = Debouncer[str](timing.debounce_seconds, timing.max_wait_seconds)
         self._runtime = runtime
-        self._ledger = ledger
-        self._turns = turns
+        self._store = store
         self._filing = filing
         self._reader = reader
-        self._debouncer = debouncer
         self._failed = True  # what an earlier process left behind is read again, too
         self._again: set[int] = set()
         self._earlier: dict[str, list[PendingTurn]] = {}
@@ -237,7 +237,7 @@ class BatchStage:
         settings = self._runtime.settings_of(group[0].session_key).auto_extract
 
         async def readable() -> list[list[PendingTurn]]:
-            withheld = await self._ledger.withheld(scope.key)
+            withheld = await self._store.ledger.withheld(scope.key)
             return [[_without(turn, withheld) for turn in part] for part in (before, group)]
 
         parts = await readable()
@@ -246,7 +246,7 @@ class BatchStage:
         draft = Draft(scope, "batch", group)
         if not verdict.keep:
             return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
-        draft.by_rules = list(await self._ledger.of_turns(scope.key, [turn.id for turn in group]))
+        draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
         turns, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
         reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=context)
         draft.decided = reading.settled
@@ -274,10 +274,10 @@ class BatchStage:
             self._failed = self._failed or not self._again.issuperset(turns)
         elif reading.answered and self._failed:
             self._failed = False
-            for session_id in await self._turns.retry():
-                waiting = await self._turns.waiting("ruled", session_id=session_id)
+            for session_id in await self._store.turns.retry():
+                waiting = await self._store.turns.waiting("ruled", session_id=session_id)
                 self._again.update(turn.id for turn in waiting)
-                self._debouncer.touch(session_id, asyncio.get_running_loop().time())
+                self.debouncer.touch(session_id, asyncio.get_running_loop().time())
 
     def _keep(self, turns: Sequence[PendingTurn]) -> None:
         self._earlier[turns[-1].session_id] = [
@@ -321,20 +321,14 @@ class TurnProcessor:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        store: Store,
-        executor: PlanExecutor,
-        rules: RulesStage,
-        batch: BatchStage,
-        debouncer: Debouncer[str],
+        self, runtime: Runtime, store: Store, executor: PlanExecutor, rules: RulesStage, batch: BatchStage
     ) -> None:
         self._runtime = runtime
         self._store = store
         self._executor = executor
         self._rules = rules
         self._batch = batch
-        self._debouncer = debouncer
+        self._debouncer = batch.debouncer
         self._wake = executor.wake
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()

@@ -50,13 +50,13 @@ class Archive:
         hits = [hit for hit in await self._quotable(scope, kinds) if only is None or _passes(hit, only)]
         return await compute(_best, hits, query, limit)
 
-    async def get(self, scope: Scope, identity: str) -> Hit | None:
-        """Return a record or an observation as a whole, without forgotten text; None if there is none of this id.
+    async def get(self, scope: Scope, identity: str) -> list[Hit]:
+        """Return a record or an observation as a whole, without forgotten text; [] if there is none of this id.
 
         Raises:
             StoreError: they could not be read.
         """
-        return next((hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity), None)
+        return [hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity]
 
     async def _quotable(self, scope: Scope, kinds: Collection[str]) -> list[Hit]:
         """Return all that is quotable."""
@@ -223,9 +223,8 @@ class Finder:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
         if "-" in identity:  # the ids of memories and of turns have no hyphen
-            of_id: list[Hit] = []
-            done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
-            return Found(of_id, late=not done)
+            kept = await self._runner.run("archive", _FIND_SECONDS, self._archive.get(scope, identity))
+            return Found(kept or (), late=kept is None)
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _OF_FILES))
         rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]
         row = next(filter(None, rows), None)
@@ -256,11 +255,6 @@ class Finder:
             await self._storage.follower.refresh(scope)
         if session.recalls_episodes and _EPISODE in kinds:
             await self._storage.episode_follower.follow(session.scope.key)
-
-    async def _named(self, scope: Scope, identity: str, into: list[Hit]) -> None:
-        """Add what an id names to a list: there may be nothing of that name."""
-        hit = await self._archive.get(scope, identity)
-        into += [hit] if hit else []
 
     async def _search(
         self,
