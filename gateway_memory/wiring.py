@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,11 +28,10 @@ from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
-from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.sync.follower import Follower, Storage
+from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
 from gateway_memory.transfer.backlog import Backlog
@@ -118,7 +117,7 @@ async def open_memory(
     announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
     if notifier:
         announcer.add(notifier)
-    _watch(stack, storage.documents.folder, runtime, storage.follower, sessions.scopes)
+    _watch(stack, runtime, storage, sessions)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
     models, opened_at = _open_models(stack, runtime.settings, extract), runtime.timestamp()
 
@@ -159,14 +158,7 @@ async def open_memory(
     run_in_background(stack, storage.episode_follower.run(), "episodes")
     run_in_background(stack, _finish_index(storage), "index")
     if storage.wait_notified:
-        peers = Peers(
-            runtime,
-            storage.event_log,
-            storage.wait_notified,
-            bus.publish,
-            processor.wake,
-            by_others=bool(notifier),
-        )
+        peers = Peers(runtime, storage, bus.publish, processor.wake, by_others=bool(notifier))
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
@@ -248,20 +240,14 @@ async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Stora
         return None
     from gateway_memory.sync.mqtt import open_notifier
 
-    return await open_notifier(stack, notify.mqtt, runtime, storage.event_log, storage.follower, bus.publish)
+    return await open_notifier(stack, runtime, storage, bus.publish)
 
 
-def _watch(
-    stack: AsyncExitStack,
-    workspace: Path | None,
-    runtime: Runtime,
-    follower: Follower,
-    scopes: Callable[[], list[Scope]],
-) -> None:
-    sync = runtime.settings.incremental_sync
+def _watch(stack: AsyncExitStack, runtime: Runtime, storage: Storage, sessions: SessionRegistry) -> None:
+    sync, workspace = runtime.settings.incremental_sync, storage.documents.folder
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
-        run_in_background(stack, watch(workspace, scopes, follower.refresh), "watch")
+        run_in_background(stack, watch(workspace, sessions.scopes, storage.follower.refresh), "watch")
 
 
 async def _release(sessions: Sessions) -> None:

@@ -128,13 +128,8 @@ class ConversationCalls(Calls):
             StoreError: the session could not be opened.
         """
         opened = self._opened()
-        if not is_name(key):
-            raise UsageError(
-                f"key={shortened(key)}: expected a session key that is not empty, "
-                f"of at most {LONGEST_NAME} bytes in UTF-8"
-            )
+        key = _checked_key(key)
         origin, *joined = resolve_scopes(**whose)
-        key = without_secrets(key)
         try:
             scope = await opened.links.resolved(origin)
         except StoreError:  # a session that is open goes on: its turns are durable on this host
@@ -427,12 +422,7 @@ class ConversationCalls(Calls):
             StoreError: the sessions could not be read or resumed.
         """
         opened = self._opened()
-        if not is_name(key):
-            raise UsageError(
-                f"key={shortened(key)}: expected a session key that is not empty, "
-                f"of at most {LONGEST_NAME} bytes in UTF-8"
-            )
-        key = without_secrets(key)
+        key = _checked_key(key)
         sessions: list[Session] = []
         for name in await opened.storage.sessions.open_scopes(key):
             scope = Scope.parse(name)
@@ -451,6 +441,15 @@ class ConversationCalls(Calls):
             StoreError: the session could not be started.
         """
         return await self._opened(session).starter.opening(session)
+
+
+def _checked_key(key: str) -> str:
+    """Return a session key without secrets. Raises UsageError: it is none."""
+    if not is_name(key):
+        raise UsageError(
+            f"key={shortened(key)}: expected a session key that is not empty, of at most {LONGEST_NAME} bytes in UTF-8"
+        )
+    return without_secrets(key)
 
 
 async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:

@@ -116,11 +116,8 @@ class _SharedPool:
 _POOL: Final = _SharedPool()
 
 
-@contextmanager
-def compute_threads() -> Iterator[None]:
-    """Keep the threads of `compute` between calls while a memory is open."""
-    with _POOL.held():
-        yield
+compute_threads: Final = _POOL.held
+"""Keeps the threads of `compute` between calls while a memory is open."""
 
 
 async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

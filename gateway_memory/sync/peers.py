@@ -12,9 +12,8 @@ from gateway_memory.errors import ConfigError, StoreError, how_to_install
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Failure, Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health, ProcessState
-from gateway_memory.store.journal.sql import WaitNotified
+from gateway_memory.store.journal.store import Store
 from notifier import Event
 
 log = get_logger(__name__)
@@ -76,16 +75,15 @@ class Peers:
     def __init__(
         self,
         runtime: Runtime,
-        event_log: EventLog,
-        wait_notified: WaitNotified,
+        store: Store,
         publish: Callable[[Event], None],
         wake: Callable[[], None],
         *,
-        by_others: bool = False,
+        by_others: bool,
     ) -> None:
         self._runtime = runtime
-        self._event_log = event_log
-        self._wait_notified = wait_notified
+        self._event_log = store.event_log
+        self._wait_notified = store.wait_notified
         self._publish = publish
         self._wake = wake
         self._by_others = by_others
@@ -107,6 +105,7 @@ class Peers:
 
     async def run(self) -> None:
         """Look at each notification of another host, and every five seconds, until cancelled."""
+        assert self._wait_notified is not None
         succeeded = True
         while True:
             await self._wait_notified(_LOOK_SECONDS)
