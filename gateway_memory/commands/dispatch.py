@@ -60,6 +60,10 @@ def nearest(name: str) -> str:
     return next(iter(get_close_matches(name, _BY_NAME, n=1)), "")
 
 
+_ID: Final = Shell(words="+", metavar="ID")
+_MAYBE_ID: Final = Shell(words="*", metavar="ID")
+_PERSON: Final = Shell(words="*", metavar="user:NAME")
+
 COMMANDS: Final = (
     Command(name="status", aliases=("状态",), run=status, record=status_record, shell=Shell()),
     Command(
@@ -70,21 +74,19 @@ COMMANDS: Final = (
         shell=Shell(words="*", metavar="QUERY", options=OPTIONS),
     ),
     Command(name="list", aliases=("列出",), run=list_memories, record=list_record, shell=Shell()),
-    Command(name="forget", aliases=("忘掉",), run=forget, shell=Shell(words="+", metavar="ID"), changes=True),
-    Command(name="correct", aliases=("更正",), run=correct, shell=Shell(words="+", metavar="ID"), changes=True),
-    Command(name="pin", aliases=("常驻",), run=pin, shell=Shell(words="+", metavar="ID"), changes=True),
+    Command(name="forget", aliases=("忘掉",), run=forget, shell=_ID, changes=True),
+    Command(name="correct", aliases=("更正",), run=correct, shell=_ID, changes=True),
+    Command(name="pin", aliases=("常驻",), run=pin, shell=_ID, changes=True),
     Command(
         name="review", aliases=("待审",), run=review, record=review_record, shell=Shell(words="*", metavar="WORDS")
     ),
-    Command(name="approve", aliases=("批准",), run=approve, shell=Shell(words="+", metavar="ID"), changes=True),
-    Command(name="reject", aliases=("拒绝",), run=reject, shell=Shell(words="+", metavar="ID"), changes=True),
+    Command(name="approve", aliases=("批准",), run=approve, shell=_ID, changes=True),
+    Command(name="reject", aliases=("拒绝",), run=reject, shell=_ID, changes=True),
     Command(name="why", aliases=("为什么",), run=why),
-    Command(name="useful", aliases=("有用",), run=useful, shell=Shell(words="*", metavar="ID"), changes=True),
-    Command(name="wrong", aliases=("不对",), run=wrong, shell=Shell(words="*", metavar="ID"), changes=True),
-    Command(name="undo", aliases=("撤销",), run=undo, shell=Shell(words="*", metavar="ID"), changes=True),
-    Command(
-        name="history", aliases=("来历",), run=history, record=history_record, shell=Shell(words="+", metavar="ID")
-    ),
+    Command(name="useful", aliases=("有用",), run=useful, shell=_MAYBE_ID, changes=True),
+    Command(name="wrong", aliases=("不对",), run=wrong, shell=_MAYBE_ID, changes=True),
+    Command(name="undo", aliases=("撤销",), run=undo, shell=_MAYBE_ID, changes=True),
+    Command(name="history", aliases=("来历",), run=history, record=history_record, shell=_ID),
     Command(
         name="digest",
         aliases=("小结",),
@@ -101,10 +103,8 @@ COMMANDS: Final = (
     ),
     Command(name="on", aliases=("打开",), run=switch_on, changes=True, waits=False),
     Command(name="off", aliases=("关闭",), run=switch_off, changes=True, waits=False),
-    Command(name="link", aliases=("关联",), run=link, shell=Shell(words="*", metavar="user:NAME"), changes=True),
-    Command(
-        name="unlink", aliases=("取消关联",), run=unlink, shell=Shell(words="*", metavar="user:NAME"), changes=True
-    ),
+    Command(name="link", aliases=("关联",), run=link, shell=_PERSON, changes=True),
+    Command(name="unlink", aliases=("取消关联",), run=unlink, shell=_PERSON, changes=True),
     Command(name="help", aliases=("帮助",), run=show_help),
 )
 
