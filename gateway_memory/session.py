@@ -70,11 +70,12 @@ class InContext:
         self.partial = False
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
         self._in_opening: frozenset[_Item] = frozenset()
-        self._opens_reply = False
+        self.opens_reply = False
         """Whether the host has asked for the opening before this reply, and so injects it."""
         self._items: set[_Item] = set()
         self._ever: set[_Item] = set()
-        self._removed: set[str] = set()
+        self.removed: set[str] = set()
+        """The ids of memories of whose removal the model was informed."""
         self._compacted_upto = 0
 
     @property
@@ -101,14 +102,6 @@ class InContext:
             self._items.clear()
         self.ephemeral = ephemeral
 
-    def open_reply(self) -> None:
-        """Record that the host has asked for the opening, and injects it with the next reply."""
-        self._opens_reply = True
-
-    def close_reply(self) -> None:
-        """Record that the context of a reply is made. An ephemeral opening is not part of the next one."""
-        self._opens_reply = False
-
     def add(self, memories: Iterable[tuple[str, str]]) -> None:
         """Record memories (id, text) that the conversation itself contains."""
         items = _items(memories)
@@ -129,16 +122,12 @@ class InContext:
         item = _Item(identity, _digest(text))
         self._ever.discard(item)
         self._items.discard(item)
-        self._removed.add(identity)
-
-    def was_removed(self, identity: str) -> bool:
-        """Return whether the model was informed of a memory's removal."""
-        return identity in self._removed
+        self.removed.add(identity)
 
     def has(self, identity: str, text: str) -> bool:
         """Return whether the context contains a memory."""
         item = _Item(identity, _digest(text))
-        return item in self._items or (self._opens_reply and item in self._in_opening)
+        return item in self._items or (self.opens_reply and item in self._in_opening)
 
     def has_outside_opening(self, identity: str, text: str) -> bool:
         """Return whether the context has a memory outside its opening, so that a new opening can leave it out."""

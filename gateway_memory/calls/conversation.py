@@ -244,7 +244,7 @@ class ConversationCalls(Calls):
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
-        session.context.close_reply()
+        session.context.opens_reply = False  # an ephemeral opening is not part of the next reply
         return context
 
     async def after_reply(

@@ -73,13 +73,15 @@ def inverse(
     plan = change.plan
     # What an import put into the history never stood here.
     replaced = () if plan.stage == "import" else plan.retired
-    present = [memory for memory in plan.added if _state(states, memory) in ("active", "deleted")]
+    gone = MemoryState(state="")
+    present = [memory for memory in plan.added if states.get(memory.id, gone).state in ("active", "deleted")]
     added = [memory for memory in present if states[memory.id].text in (memory.text, "")]
     removed = {memory.id for memory in added}
     retired = [
         item
         for item in replaced
-        if _is_unchanged(states.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in removed)
+        if (state := states.get(item.memory.id)) and (state.state, state.replaced_by) == (item.state, item.replaced_by)
+        if not item.replaced_by or item.replaced_by in removed
     ]
     if only:
         ids = {only} | {item.replaced_by for item in retired if item.memory.id == only}
@@ -126,14 +128,6 @@ def inverse(
         restores=change.patches if whole else (),
         settled=settled,
     )
-
-
-def _state(states: Mapping[str, MemoryState], memory: MemoryRecord) -> str:
-    return states[memory.id].state if memory.id in states else ""
-
-
-def _is_unchanged(states: MemoryState | None, item: Retired) -> bool:
-    return states is not None and (states.state, states.replaced_by) == (item.state, item.replaced_by)
 
 
 _DAY_SECONDS: Final = 86400.0

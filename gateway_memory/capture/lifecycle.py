@@ -518,29 +518,24 @@ class Retention:
     """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
 
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
-        settings = runtime.settings
-        notify = settings.notify
         self._runtime = runtime
         self._storage = storage
-        self._episodes_seconds = settings.episodes.keep_days * _DAY_SECONDS
-        self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
-        self._events_seconds = max(
-            notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
-        )
         self._last: float | None = None
         self._tidying = asyncio.Lock()
 
     async def keep(self) -> None:
         """Tidy if it is due. A failure is recorded, and the next call retries."""
         async with self._tidying:
-            if not self._due():
+            storage, settings, now = self._storage, self._runtime.settings, self._runtime.timestamp()
+            if self._last is not None and abs(now - self._last) < _EVERY_SECONDS:
                 return
-            now = self._runtime.timestamp()
+            notify, days = settings.notify, settings.episodes.keep_days
+            sent_seconds = notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
             try:
-                await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
-                if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
-                    self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
-                await self._storage.event_log.tidy(before=now - self._events_seconds)
+                await storage.turns.tidy(before=now - settings.observations.keep_days * _DAY_SECONDS, now=now)
+                if days and await storage.episodes.delete_before(now - days * _DAY_SECONDS):
+                    storage.episode_follower.look_again(await storage.episodes.unindexed_scopes())
+                await storage.event_log.tidy(before=now - max(notify.pending_max_age_seconds, sent_seconds))
             except StoreBusyError:  # another host is at it
                 log.info("journal.tidied_elsewhere")
             except StoreError as error:
@@ -554,6 +549,3 @@ class Retention:
         while True:
             await self.keep()
             await asyncio.sleep(_LOOKS_SECONDS)
-
-    def _due(self) -> bool:
-        return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS

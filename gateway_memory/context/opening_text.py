@@ -227,7 +227,8 @@ def compose(
         )
         room -= _block_cost(memory)
     else:
-        memory, items = "", [(block.id, block.text) for block in material.memory if _is_fact(block)]
+        facts = [block for block in material.memory if block.kind == "item" and block.type != "S"]
+        memory, items = "", [(block.id, block.text) for block in facts]
     texts = _Texts(text for _, text in items)
     if (talk := _unrecorded(material)) is not None:
         texts.add([talk.said])
@@ -310,21 +311,18 @@ def _unrecorded(material: Material) -> LastTalk | None:
     return None
 
 
-def _day_of(record: Mapping[str, Any]) -> str:
-    return str(record.get("timestamp", ""))[:10]
-
-
 def _record_lines(last: Mapping[str, Any], texts: _Texts) -> list[str]:
     """Return a record's lines. What is open comes first, and sentences stand alone, so that a cut costs little."""
     summary = str(last.get("brief") or last.get("summary") or "")
-    lines = [f"({_day_of(last) or 'undated'}) {_short(str(last.get('topic', '')))}".rstrip()]
+    day = str(last.get("timestamp", ""))[:10] or "undated"
+    lines = [f"({day}) {_short(str(last.get('topic', '')))}".rstrip()]
     todos, decisions = _texts(last.get("todos")), _texts(last.get("decisions"))
     lines += [f"To do: {_short(text)}" for text in todos]
     lines += [f"Decided: {_short(text)}" for text in decisions if text not in summary and not texts.says(text)]
     before = _Texts([str(last.get("topic", "")), *todos])
     items = [
         line
-        for line in map(_item, summary.split("\n"))
+        for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
         if line and (_is_heading(line) or not (texts.says(line) or before.says(line)))
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
@@ -335,14 +333,6 @@ def _record_lines(last: Mapping[str, Any], texts: _Texts) -> list[str]:
 
 def _is_heading(line: str) -> bool:
     return line.endswith((":", "："))
-
-
-def _item(line: str) -> str:
-    return _MARKS.sub("", line).strip()
-
-
-def _is_fact(block: Block) -> bool:
-    return block.kind == "item" and block.type != "S"
 
 
 def _texts(value: object) -> list[str]:

@@ -169,7 +169,8 @@ class OpeningBuilder:
         scope, settings = session.scope, session.settings.opening
         last = await self._storage.records.last(scope)
         outdated = await self._storage.ledger.outdated(scope.key)
-        lines = await self._memory(scope)
+        read = await self._storage.documents.read(scope, MEMORY_FILE)
+        lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
         try:
             about = await self._about(session, now)
             joined = [each for scope in session.who.joined for each in await self._joined(scope, now)]
@@ -199,10 +200,6 @@ class OpeningBuilder:
         )
         return opening, related is None or about is None
 
-    async def _memory(self, scope: Scope) -> list[Block]:
-        read = await self._storage.documents.read(scope, MEMORY_FILE)
-        return parse(read[0], file=MEMORY_FILE) if read else []
-
     async def _about(self, session: Session, now: datetime) -> list[OpeningMemory]:
         """Return what is known about the user beside MEMORY.md, the most important first."""
         if not session.settings.opening.profile_tokens:
@@ -222,7 +219,7 @@ class OpeningBuilder:
         about = profile(memories, passages, sides, self._runtime.day_of, today)
         if session.scope.key == OWNER_KEY:
             return about
-        return await compute(lambda: [each for each in about if permitted_text(each.text, by_owner=False) == each.text])
+        return await compute(_permitted, about)
 
     async def _joined(self, scope: Scope, now: datetime) -> list[OpeningMemory]:
         """Return what is known in a shared scope that a session has joined, important memories first, then newer ones.
@@ -238,10 +235,7 @@ class OpeningBuilder:
             OpeningMemory(id=entry.id, day=self._runtime.day_of(entry.at), text=entry.text)
             for entry in sorted(entries, key=lambda entry: (entry.importance, entry.at), reverse=True)
         ]
-        permitted = await compute(
-            lambda: [each for each in memories if permitted_text(each.text, by_owner=False) == each.text]
-        )
-        return with_marks(permitted, outdated)
+        return with_marks(await compute(_permitted, memories), outdated)
 
     async def _talk(self, session: Session) -> LastTalk | None:
         """Return the last session that took place, beside this one."""
@@ -280,6 +274,10 @@ class OpeningBuilder:
         hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
         related = list(hits.values())[:limit]
         return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in related]
+
+
+def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:
+    return [each for each in memories if permitted_text(each.text, by_owner=False) == each.text]
 
 
 # Deliver the changes of other sessions to a session: new ones, and those that waited over a restart.
@@ -398,7 +396,7 @@ class SessionStarter:
             return ""
         async with session.starting:
             await self._in_time(session, self._open_anew(session))
-        session.context.open_reply()
+        session.context.opens_reply = True
         return session.opening
 
     async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
