@@ -238,7 +238,7 @@ class Session:
         """The types of the session, the most specific one first."""
         self.settings = settings
         self.session_id = ""
-        self.context = InContext()
+        self.in_context = InContext()
         self.pending = PendingUpdates(settings)
         self.position = Position()
         self.switches = Switches()
@@ -284,12 +284,12 @@ class Session:
     @property
     def opening(self) -> str:
         """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
-        return "" if self.incognito else self.context.opening
+        return "" if self.incognito else self.in_context.opening
 
     @property
     def opening_partial(self) -> bool:
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
-        return self.context.partial
+        return self.in_context.partial
 
     @property
     def incognito(self) -> bool:
@@ -330,8 +330,8 @@ class Session:
         """Begin a new session under the key (a new id), with an empty context."""
         self.session_id = session_id
         self.ending = False
-        ephemeral, self.context = self.context.ephemeral, InContext()
-        self.context.ephemeral = ephemeral
+        ephemeral, self.in_context = self.in_context.ephemeral, InContext()
+        self.in_context.ephemeral = ephemeral
         self.pending.clear()
         self.position = Position()
         self.digest, self.opening_state = "", None
@@ -344,7 +344,7 @@ class Session:
     def open_with(self, text: str, memories: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
         """Replace the opening. memories: in it (id, text). partial: a part is missing, and the opening says so."""
         text = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
-        self.context.open_with(text, memories, partial=partial)
+        self.in_context.open_with(text, memories, partial=partial)
         self.opening_kept = False
 
     def receive(self, message: str) -> None:
@@ -362,7 +362,7 @@ class Session:
 
     def compacted(self) -> None:
         """Report that the host has compacted this session's context. Its memories may be injected again."""
-        self.context.compact(self.last_turn)
+        self.in_context.compact(self.last_turn)
         if self.opening_kept:  # what it leaves out was in the conversation, and is not any more
             self.opening_state, self.opening_kept = None, False
 
@@ -480,7 +480,7 @@ class SessionRegistry:
         """Record that the session from which a memory comes has said it, if that session is open."""
         session = self._open.get(memory.session_id)
         if session:
-            session.context.add([(memory.id, memory.text)])
+            session.in_context.add([(memory.id, memory.text)])
 
     def keep_opening(self, scope: str, memories: "Sequence[MemoryRecord]", before: int, after: int) -> None:
         """Keep an opening current although its scope has changed, if only the session's own new memories changed it.
@@ -488,7 +488,7 @@ class SessionRegistry:
         before, after: the numbers of the scope's changes, see `Follower.refresh`.
         """
         session = self._open.get(memories[0].session_id) if memories else None
-        if session is None or session.context.ephemeral or session.opening_state is None:
+        if session is None or session.in_context.ephemeral or session.opening_state is None:
             return
         if all(memory.session_id == session.session_id for memory in memories):
             state = session.opening_state
@@ -499,4 +499,4 @@ class SessionRegistry:
         """Remove forgotten text from the openings of a scope's sessions."""
         for session in self._by_key.values():
             if any(each.key == scope for each in session.who.scopes):
-                session.context.withhold(scope, withheld)
+                session.in_context.withhold(scope, withheld)

@@ -138,7 +138,7 @@ class ConversationCalls(Calls):
                 raise
             return session
         session = opened.sessions.get(key, scope, origin)
-        session.context.set_ephemeral(ephemeral=ephemeral)
+        session.in_context.set_ephemeral(ephemeral=ephemeral)
         try:
             await opened.starter.join(session, tuple(joined))
             await opened.starter.start(session)
@@ -244,7 +244,7 @@ class ConversationCalls(Calls):
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
-        session.context.opens_reply = False  # an ephemeral opening is not part of the next reply
+        session.in_context.opens_reply = False  # an ephemeral opening is not part of the next reply
         return context
 
     async def after_reply(
@@ -346,7 +346,7 @@ class ConversationCalls(Calls):
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
         _, rows = await opened.storage.recaller.added_since(session.scope.key, session.position.revision or 0)
-        session.context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
+        session.in_context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
         self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None

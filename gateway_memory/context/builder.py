@@ -234,7 +234,7 @@ class ContextBuilder:
 
     def _take_pending(self, reply: _Reply) -> None:
         """Empty the session's inbox into the reply's updates, without what its context has had."""
-        session, context = reply.session, reply.session.context
+        session, context = reply.session, reply.session.in_context
         if not (reply.deliver_pending and len(session.pending.inbox)):
             return
         reply.pending += len(session.pending.inbox)
@@ -254,7 +254,7 @@ class ContextBuilder:
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
-            context, reply.session.position = reply.session.context, new.position
+            context, reply.session.position = reply.session.in_context, new.position
             reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
             context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
             with reply.timed("search_again"):
@@ -302,14 +302,14 @@ class ContextBuilder:
             # Unused episode slots are given to memories.
             free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
             memories = strongest(memories, settings.max_results + free)
-            fresh = [hit for hit in memories if not session.context.has(hit.id, hit.text)]
+            fresh = [hit for hit in memories if not session.in_context.has(hit.id, hit.text)]
             reply.in_context += [hit for hit in memories if hit not in fresh]
             if fresh:
                 block = relevant_block(fresh, zone, settings.max_injected_tokens)
                 reply.blocks.append(block)
                 for hit in fresh:
                     (reply.injected if f"({hit.id}, " in block else reply.over_budget).append(hit)
-                session.context.inject([(hit.id, hit.text) for hit in fresh])
+                session.in_context.inject([(hit.id, hit.text) for hit in fresh])
             reply.injected += [exchange.hit for exchange in exchanges]
             reply.recalled = (*memories, *(exchange.hit for exchange in exchanges))
             first = await self._of_talk(reply)

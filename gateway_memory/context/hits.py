@@ -172,8 +172,8 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
     return [
         exchange
         for exchange in exchanges
-        if not (exchange.session_id == session.session_id and session.context.has_turn(exchange.hit.turn))
-        and (again or not session.context.has(*_mark(exchange)))
+        if not (exchange.session_id == session.session_id and session.in_context.has_turn(exchange.hit.turn))
+        and (again or not session.in_context.has(*_mark(exchange)))
     ]
 
 
@@ -198,7 +198,7 @@ def quotations_block(
         if line:
             lines.append(line)
             room -= count_tokens(f"\n- {line}")
-    session.context.inject([_mark(exchange) for exchange in exchanges])
+    session.in_context.inject([_mark(exchange) for exchange in exchanges])
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
 
 

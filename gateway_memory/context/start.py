@@ -396,7 +396,7 @@ class SessionStarter:
             return ""
         async with session.starting:
             await self._in_time(session, self._open_anew(session))
-        session.context.opens_reply = True
+        session.in_context.opens_reply = True
         return session.opening
 
     async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
@@ -494,7 +494,7 @@ class SessionStarter:
             return
         await self._changes.expire(session.scope)  # a memory expires with a day, which is a part of the state
         state = await self._openings.state(session.who.scopes, now)
-        in_context = session.context.has_outside_opening
+        in_context = session.in_context.has_outside_opening
         (opening, items), late = await self._openings.build(session, now, in_context)
         if session.session_id == session_id:
             session.opening_state = None if late else state

@@ -66,7 +66,7 @@ class AgentCalls:
         return models.ToldBefore(
             session_id=session.session_id,
             opening=self._unless_delivered(session, opening or "", ephemeral=request.ephemeral),
-            opening_partial=request.opening and (opening is None or session.context.partial),
+            opening_partial=request.opening and (opening is None or session.in_context.partial),
             rule=memory.rule_text(session),
             context=context.text,
             outcome=context.outcome,
