@@ -57,7 +57,7 @@ class OpenMemory:
     storage: Storage
     sessions: SessionRegistry
     bus: Bus
-    context: ContextBuilder
+    builder: ContextBuilder
     finder: Finder
     intake: TurnIntake
     processor: TurnProcessor
@@ -118,7 +118,7 @@ async def open_memory(
     if notifier:
         announcer.add(notifier)
     _watch(stack, runtime, storage, sessions)
-    context = ContextBuilder(runtime, storage, bus.delivered_upto)
+    builder = ContextBuilder(runtime, storage, bus.delivered_upto)
     models, opened_at = _open_models(stack, runtime.settings, extract), runtime.timestamp()
 
     def state() -> ProcessState:
@@ -163,7 +163,7 @@ async def open_memory(
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
     subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
-    starter = SessionStarter(runtime, storage, sessions, context, changes, subscriptions)
+    starter = SessionStarter(runtime, storage, sessions, builder, changes, subscriptions)
     ends = SessionEnds(
         registry=sessions,
         sessions=storage.sessions,
@@ -197,8 +197,8 @@ async def open_memory(
         storage=storage,
         sessions=sessions,
         bus=bus,
-        context=context,
-        finder=Finder(runtime, storage, context.runner),
+        builder=builder,
+        finder=Finder(runtime, storage, builder.runner),
         intake=TurnIntake(runtime, storage, executor.wake),
         processor=processor,
         distiller=distiller,

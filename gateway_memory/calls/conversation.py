@@ -194,7 +194,7 @@ class ConversationCalls(Calls):
         opened = self._opened()
         origin, *joined = resolve_scopes(**whose)
         scope = await opened.links.resolved(origin)
-        await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
+        await opened.builder.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         who = Who(key=f"agent:{self.agent}:shell", scope=scope, origin=scope, joined=tuple(joined))
         return opened.sessions.detached(who, "shell")
 
@@ -457,14 +457,14 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
     if session.ended or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
-        if not await opened.context.runner.completes("begin", left, begin):
+        if not await opened.builder.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     deliver_pending = True
     if opened.storage.wait_notified is not None and len(session.pending.inbox):  # they may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         look = opened.starter.start_if_deleted(session)
-        deliver_pending = await opened.context.runner.completes("deleted", left, look)
-    return await opened.context.build(session, message, at, deadline, deliver_pending=deliver_pending)
+        deliver_pending = await opened.builder.runner.completes("deleted", left, look)
+    return await opened.builder.build(session, message, at, deadline, deliver_pending=deliver_pending)
 
 
 def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:

@@ -339,14 +339,14 @@ class SessionStarter:
         runtime: Runtime,
         storage: Storage,
         sessions: SessionRegistry,
-        context: ContextBuilder,
+        builder: ContextBuilder,
         changes: MemoryChanges,
         subscriptions: Subscriptions,
     ) -> None:
         self._runtime = runtime
         self._storage = storage
         self._sessions = sessions
-        self._context = context
+        self._builder = builder
         self._changes = changes
         self._subscriptions = subscriptions
         self._openings = OpeningBuilder(runtime, storage)
@@ -382,8 +382,8 @@ class SessionStarter:
             waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
             generation = self._storage.recaller.generation
-            await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.position = Position(generation, await self._context.changes.first(session, _OPENING_SECONDS))
+            await self._builder.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
+            session.position = Position(generation, await self._builder.changes.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
                 await self._in_time(session, self._open(session, waiting, now))
             session.ended = False
@@ -404,7 +404,7 @@ class SessionStarter:
 
         If it is late or fails and there is no earlier one, a line that says so is the opening.
         """
-        done = await self._context.runner.completes("opening", _OPENING_SECONDS, work)
+        done = await self._builder.runner.completes("opening", _OPENING_SECONDS, work)
         if not done and not session.opening:
             session.open_with("", [], partial=True)
 
