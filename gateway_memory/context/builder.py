@@ -188,7 +188,7 @@ class ContextBuilder:
         self._storage = storage
         self._delivered = delivered
         self.runner = DeadlineRunner(runtime)
-        self.changes = ChangeDetector(storage, self.runner)
+        self.detector = ChangeDetector(storage, self.runner)
         self._archive = Archive(storage)
 
     async def build(
@@ -413,4 +413,4 @@ class ContextBuilder:
         session = reply.session
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None
-        return await self.changes.since_last(session, reply.span * _FILES_WITHIN)
+        return await self.detector.since_last(session, reply.span * _FILES_WITHIN)

@@ -383,7 +383,7 @@ class SessionStarter:
             await self._storage.ledger.look_for_notices()
             generation = self._storage.recaller.generation
             await self._builder.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.position = Position(generation, await self._builder.changes.first(session, _OPENING_SECONDS))
+            session.position = Position(generation, await self._builder.detector.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
                 await self._in_time(session, self._open(session, waiting, now))
             session.ended = False
