@@ -268,7 +268,7 @@ class PlanExecutor:
             for event in each.events:
                 self._announcer.written(event)
         with self._runtime.metrics.timed("ingest.index"):
-            before = self._storage.follower.change(plan.target)
+            before = self._storage.follower.last_change(plan.target)
             after = await self._storage.follower.refresh(plan.target)
             # Before a replay, the index need not know what others have written.
             if not (is_replay or any(each.plan.retired or each.plan.moved for each in executions)):

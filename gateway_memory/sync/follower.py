@@ -69,7 +69,7 @@ class Follower:
             refreshing.add_done_callback(consume_exception)
         return await asyncio.shield(refreshing)
 
-    def change(self, scope: Scope) -> int:
+    def last_change(self, scope: Scope) -> int:
         """Return the number of a scope's last change, as the last refresh returned it."""
         return self._of(scope).changes
 
