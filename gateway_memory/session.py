@@ -190,12 +190,12 @@ class Position(NamedTuple):
 
     generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
     first look.
-    change: the number of the last change of the files.
+    last_change: the number of the last change of the files.
     """
 
     generation: int = 0
     revision: int | None = None
-    change: int = -1
+    last_change: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,7 @@ class ChangeDetector:
         if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
             return FileChanges(Position(generation, await self._first(session), change), ())
-        if known.change == change:
+        if known.last_change == change:
             return None
         revision, rows = await self._storage.recaller.added_since(session.scope.key, known.revision)
         news = await self._of_others(session, tuple(filter(is_announced, rows)))
