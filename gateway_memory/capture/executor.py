@@ -20,7 +20,7 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
+from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Retired
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE, Storage
@@ -51,7 +51,7 @@ class Draft:
     """
 
     scope: Scope
-    stage: Stage
+    cause: Cause
     turns: Sequence[PendingTurn] = ()
     added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Draft:
         return Plan(
             scope=self.scope.key,
             folder=self.scope.folder,
-            stage=self.stage,
+            stage=self.cause,
             at=at,
             turns=tuple(turn.id for turn in self.turns),
             failed=self.failed,
@@ -208,10 +208,10 @@ class PlanExecutor:
             yield
 
     @asynccontextmanager
-    async def drafting(self, scope: Scope, stage: Stage) -> AsyncIterator[Draft]:
+    async def drafting(self, scope: Scope, cause: Cause) -> AsyncIterator[Draft]:
         """Hold a scope as `writing` does, and execute the draft at the end, unless its receipt is empty."""
         async with self.writing(scope):
-            draft = Draft(scope, stage)
+            draft = Draft(scope, cause)
             yield draft
             if draft.outcomes:
                 await self.complete(draft)

@@ -122,7 +122,7 @@ class Filing:
     ) -> list[tuple[PendingTurn, Candidate]]:
         """Return what may be kept, and note in the draft why the rest is not."""
         kept: list[tuple[PendingTurn, Candidate]] = []
-        by_owner, by_rules = draft.scope.key == OWNER_KEY, draft.stage == "rules"
+        by_owner, by_rules = draft.scope.key == OWNER_KEY, draft.cause == "rules"
         for turn, candidates in zip(draft.turns, extracted, strict=True):
             unread = by_rules or any(candidate.only_as for candidate in candidates)
             understood = await self._merger.understood(candidates) if unread else candidates
