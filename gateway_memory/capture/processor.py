@@ -249,7 +249,7 @@ class BatchStage:
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
         turns, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
         reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=context)
-        draft.decided = reading.settled
+        draft.decided = reading.decided
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
         # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
         ids = {turn.id for turn in group}

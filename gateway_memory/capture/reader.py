@@ -56,7 +56,7 @@ class Reading:
     """The result of reading a batch. answered: the model gave an answer.
 
     failed: the model was asked and gave no answer; the turns wait until it does.
-    settled: the model's decisions about candidates of which the rules were unsure.
+    decided: the model's decisions about candidates of which the rules were unsure.
     retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
 
@@ -64,7 +64,7 @@ class Reading:
     reason: str = "nothing_to_keep"
     failed: bool = False
     answered: bool = False
-    settled: Mapping[Candidate, Decision] = field(default_factory=dict)
+    decided: Mapping[Candidate, Decision] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
 
 
@@ -145,7 +145,7 @@ class Reader:
         return Reading(
             answered=True,
             candidates=extracted.candidates,
-            settled=await self._settled(scope, settings, certain, hidden),
+            decided=await self._decided(scope, settings, certain, hidden),
             retracted=extracted.retracted,
         )
 
@@ -175,7 +175,7 @@ class Reader:
                 near[item.stored.entry.id] = item.stored, known(item)
         return list(near.values())[-_MOST_KNOWN:]
 
-    async def _settled(
+    async def _decided(
         self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
     ) -> dict[Candidate, Decision]:
         """Ask the model once about all candidates of which the rules are unsure. Without an answer they are added."""
