@@ -104,7 +104,7 @@ def _kind(turn: PendingTurn) -> tuple[str, bool]:
     return turn.scope, turn.imported
 
 
-def read_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
+def as_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
     """Return a turn of the journal in the extractor's form."""
     return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
 

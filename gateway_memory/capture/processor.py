@@ -21,7 +21,7 @@ from extractor import (
     without_holes,
 )
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.executor import Draft, PlanExecutor, by_scope, read_turn
+from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
@@ -104,7 +104,7 @@ class Filing:
     def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
         """Return the first shared scope of a turn's session that a candidate concerns, if it may be kept there."""
         joined = next((each for each in Scope.parse_all(turn.joined) if concerns(candidate, each.name)), None)
-        read = read_turn(turn, self._runtime.zone)
+        read = as_turn(turn, self._runtime.zone)
         return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
 
     async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
@@ -132,7 +132,7 @@ class Filing:
                 draft.note("skipped", empty, turn=turn.id)
             if masked:
                 draft.note("masked", "secret", turn=turn.id)
-            read = read_turn(turn, self._runtime.zone)
+            read = as_turn(turn, self._runtime.zone)
             for candidate in meant:
                 content = await compute(without_holes, candidate.content)
                 if not content:
@@ -182,7 +182,7 @@ class RulesStage:
         # A wish that another program was told concerns no memory of ours.
         if what is not None and (turn.imported or await self._changes.forgetter.named(scope, turn, what)):
             return ()
-        return await compute(_candidates, read_turn(turn, self._runtime.zone), imported=turn.imported)
+        return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
 
     async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
         """Index what was said. Where that fails, it is indexed with the scope's next session."""
@@ -241,7 +241,7 @@ class BatchStage:
             return [[_without(turn, withheld) for turn in part] for part in (before, group)]
 
         parts = await readable()
-        earlier, turns = ([read_turn(turn, self._runtime.zone) for turn in part] for part in parts)
+        earlier, turns = ([as_turn(turn, self._runtime.zone) for turn in part] for part in parts)
         verdict = await compute(judge, turns, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
         draft = Draft(scope, "batch", group)
         if not verdict.keep:
