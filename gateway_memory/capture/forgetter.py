@@ -8,7 +8,7 @@ from extractor import Candidate, Known, decide, statements, without_commands
 from gateway_memory.capture.executor import Draft, PlanExecutor, known
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.capture.requests import named
+from gateway_memory.capture.requests import memories_meant
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
@@ -81,7 +81,7 @@ class Forgetter:
             new = sum(turn not in quotable.gone for turn in turns)
             return new, await self._forget_turns(draft, episodes, learnt=learnt, talk=talk)
 
-    async def named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
+    async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
 
         If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
@@ -89,7 +89,7 @@ class Forgetter:
         """
         await self._storage.follower.refresh(scope)
         nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        certain = named(what, nearest).certain
+        certain = memories_meant(what, nearest).certain
         if certain:
             await self.memory(scope, certain, reason=_BY_WISH, turn=turn.id)
         elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats

@@ -180,7 +180,7 @@ class RulesStage:
             return ()
         what = asked_to_forget(turn.user)
         # A wish that another program was told concerns no memory of ours.
-        if what is not None and (turn.imported or await self._changes.forgetter.named(scope, turn, what)):
+        if what is not None and (turn.imported or await self._changes.forgetter.by_wish(scope, turn, what)):
             return ()
         return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
 

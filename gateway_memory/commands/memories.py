@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from extractor import has_han, without_holes
-from gateway_memory.capture.requests import named, secret_note
+from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.edge.content import as_query
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, day_of
@@ -155,7 +155,7 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     """
     await ports.storage.follower.refresh(session.scope)
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
-    memories = named(what, near)
+    memories = memories_meant(what, near)
     exchanges = await _exchanges_with(ports, session, what)
     meant = [memories.certain] if memories.certain else list(memories.possible)
     exchanges = await _still_saying(ports, session.scope, what, meant, exchanges)
@@ -175,7 +175,7 @@ async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> st
     for scope in session.who.joined:
         await ports.storage.follower.refresh(scope)
         near = await ports.storage.recaller.nearest(scope.key, as_query(what).text, _NEAREST)
-        if certain := named(what, near).certain:
+        if certain := memories_meant(what, near).certain:
             return await _forget_memory(ports, session, scope, certain, reason="asked")
     return None
 
