@@ -214,7 +214,7 @@ class Saves:
                 break
             draft, by_id = Draft(scope, "save", room=room), {each.stored.entry.id: each for each in nearest}
             try:
-                await self._merger.apply(save.source, save.candidate, decision, by_id, draft)
+                await self._merger.draft_decision(save.source, save.candidate, decision, by_id, draft)
             except Exception as error:  # noqa: BLE001 - it belongs to this caller alone
                 _fail(save, error)
                 continue
@@ -399,7 +399,7 @@ class MemoryChanges:
             draft.settled.append(Settled(id=identity, state="approved"))
             draft.reviewed, draft.room = True, await self._merger.room(scope)
             (near,) = await self._merger.near(scope, [candidate])
-            await self._merger.merge(_source(review), candidate, near, draft)
+            await self._merger.draft_candidate(_source(review), candidate, near, draft)
             (outcome,) = draft.outcomes
             texts = {each.stored.entry.id: each.stored.entry.text for each in near}
             texts |= {memory.id: memory.text for memory in draft.added}

@@ -76,7 +76,9 @@ class Merger:
         texts = [one_line(candidate.content) for candidate in candidates]
         return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
 
-    async def merge(self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft) -> None:
+    async def draft_candidate(
+        self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
+    ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
@@ -94,9 +96,9 @@ class Merger:
                     draft.note("skipped", "nothing_to_keep", turn=turn.id)
                 return
             candidate = await compute(_as_change, candidate, changed)
-        await self.apply(turn, candidate, decision, near, draft, reworded)
+        await self.draft_decision(turn, candidate, decision, near, draft, reworded)
 
-    async def apply(
+    async def draft_decision(
         self,
         turn: PendingTurn,
         candidate: Candidate,
@@ -147,7 +149,7 @@ class Merger:
             action, reason = "update", "reworded"
         draft.note(action, reason, identity, turn=turn.id)
 
-    async def retract(self, memory: MemoryRecord, draft: Draft) -> None:
+    async def draft_retraction(self, memory: MemoryRecord, draft: Draft) -> None:
         """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
         scope = draft.scope
         if not await self._is_unedited(scope, memory):

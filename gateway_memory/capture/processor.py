@@ -94,10 +94,10 @@ class Filing:
                 return False
             draft.room = await self._merger.room(scope)
             for memory in [memory for memory in draft.by_rules if memory.id in retracted]:
-                await self._merger.retract(memory, draft)
+                await self._merger.draft_retraction(memory, draft)
             near = await self._merger.near(scope, [candidate for _, candidate in kept])
             for (turn, candidate), nearest in zip(kept, near, strict=True):
-                await self._merger.merge(turn, candidate, nearest, draft)
+                await self._merger.draft_candidate(turn, candidate, nearest, draft)
             await self._executor.complete(draft)
         return True
 
