@@ -39,7 +39,7 @@ class MemoryState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class UndoRefused:
     """The reason why the newest change is not undone: a person has edited everything that it added.
 
     edited: (the memory as stored, its current text or "" if deleted).
@@ -59,7 +59,7 @@ def inverse(
     *,
     at: float,
     only: str = "",
-) -> Plan | Refused | None:
+) -> Plan | UndoRefused | None:
     """Return the plan that undoes a change, or None if nothing of it is active any more.
 
     Later edits by hand are kept.
@@ -104,7 +104,7 @@ def inverse(
     settled = () if only or len(added) < len(plan.added) else again
     if not added and not retired and not moved and not settled:
         edited = tuple((memory, states[memory.id].text) for memory in present)
-        return Refused(at=plan.at, edited=edited) if edited else None
+        return UndoRefused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
     outcomes = [ReceiptLine(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
@@ -309,16 +309,16 @@ class MemoryChanges:
             draft.note(verdict, "command", memory, turn=turn)
         self._runtime.metrics.count(f"feedback.{verdict}")
 
-    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
+    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | UndoRefused | None:
         """Undo the newest active change of a scope or of one memory; return None if there is none.
 
         Returns the time of the change, and the plan that undid it.
         """
-        refused: Refused | None = None
+        refused: UndoRefused | None = None
         async with self._executor.writing(scope):
             for change in await self._storage.ledger.undoable(scope.key, _UNDONE_WITHIN):
                 plan = await self._inverse(scope, change, only)
-                if isinstance(plan, Refused):
+                if isinstance(plan, UndoRefused):
                     refused = refused or plan
                 elif plan and refused:  # the user did not mean an older change
                     earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
@@ -328,7 +328,7 @@ class MemoryChanges:
                     return change.plan.at, plan
         return refused
 
-    async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | Refused | None:
+    async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | UndoRefused | None:
         reviewed = {each.id for each in change.plan.settled}
         only = "" if only in reviewed or _names(change.plan, only) else only
         change = await self._without_forgotten(scope, change)

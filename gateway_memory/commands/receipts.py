@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from gateway_memory.capture.changes import Refused
+from gateway_memory.capture.changes import UndoRefused
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.edge.phrases import say
 from gateway_memory.runtime.ground import day_of
@@ -78,7 +78,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
             scope, done = joined, await ports.changes.undo(joined, only=only)
     if done is None:
         raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
-    if isinstance(done, Refused):
+    if isinstance(done, UndoRefused):
         raise NotDone(_refused(ports, session, done))
     at, plan = done
     lines = [say(language, "undone", at=_time(ports, at))]
@@ -100,7 +100,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     return "\n".join(lines)
 
 
-def _refused(ports: CommandPorts, session: Session, refused: Refused) -> str:
+def _refused(ports: CommandPorts, session: Session, refused: UndoRefused) -> str:
     lines = [phrase(session, "undo_refused", at=_time(ports, refused.at))]
     for memory, now in refused.edited:
         name = "undo_edited" if now else "undo_deleted"
