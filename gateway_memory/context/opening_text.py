@@ -37,7 +37,7 @@ Items = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class LineFacts:
     """What the journal knows of a line. at: epoch seconds."""
 
     category: str
@@ -54,7 +54,7 @@ class _Line:
 
 
 def memory_block(
-    blocks: Sequence[Block], known: Mapping[str, Known], *, left_out: str, max_tokens: int
+    blocks: Sequence[Block], known: Mapping[str, LineFacts], *, left_out: str, max_tokens: int
 ) -> tuple[str, Items]:
     """Return the block of MEMORY.md within `max_tokens`, and the memories that stand in it as a whole.
 
@@ -77,7 +77,7 @@ def memory_block(
     return text, [(block.id, block.text) for block in items] if text else []
 
 
-def _ranked(blocks: Sequence[Block], known: Mapping[str, Known], *, longest: int | None) -> list[_Line]:
+def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest: int | None) -> list[_Line]:
     """Return the lines, the most important first.
 
     Instructions of the user come first, since they concern every reply; then what is important, which is whatever a
@@ -190,7 +190,7 @@ class Material:
     """
 
     memory: Sequence[Block] = ()
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, LineFacts] = field(default_factory=dict)
     about: Sequence[OpeningMemory] = ()
     last: Mapping[str, Any] | None = None
     talk: LastTalk | None = None

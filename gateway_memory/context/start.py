@@ -16,8 +16,8 @@ from gateway_memory.context.opening_text import (
     LEAST_RELATED,
     LEAST_TELLING,
     PASSAGES,
-    Known,
     LastTalk,
+    LineFacts,
     Material,
     Opening,
     OpeningMemory,
@@ -182,7 +182,7 @@ class OpeningBuilder:
         material = Material(
             memory=memory,
             known={
-                identity: Known(category=record.category, high=record.importance == "high", at=record.at)
+                identity: LineFacts(category=record.category, high=record.importance == "high", at=record.at)
                 for identity, record in records.items()
             },
             about=[each for each in with_marks(about or (), outdated) if not in_context(each.id, each.text)],
