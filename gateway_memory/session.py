@@ -242,7 +242,7 @@ class Session:
         self.pending = PendingUpdates(settings)
         self.position = Position()
         self.switches = Switches()
-        self.ended = True
+        self.is_open = False
         self.ending = False
         """Whether the end has begun and is not yet known to be completed."""
         self.detached = False
@@ -269,7 +269,7 @@ class Session:
         """The number of the last turn that this session has kept."""
 
     def __repr__(self) -> str:
-        return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
+        return f"<Session {self.session_id} {self.scope.key}{'' if self.is_open else ' ended'}>"
 
     @property
     def key(self) -> str:
@@ -339,7 +339,7 @@ class Session:
 
     def close(self, *, ending: bool = False) -> None:
         """Record that the incarnation is over. ending: its results are still being saved."""
-        self.ended, self.ending = True, ending or self.ending
+        self.is_open, self.ending = False, ending or self.ending
 
     def open_with(self, text: str, memories: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
         """Replace the opening. memories: in it (id, text). partial: a part is missing, and the opening says so."""
@@ -403,7 +403,7 @@ class SessionRegistry:
     def open_of(self, key: str, origin: Scope) -> Session | None:
         """Return the key's session that is open in this process for an identity, if there is one."""
         of_key = (each for each in self._open.values() if each.key == key and each.who.origin == origin)
-        return next((each for each in of_key if not each.ended), None)
+        return next((each for each in of_key if each.is_open), None)
 
     def detached(self, who: Who, session_id: str, switches: Mapping[str, bool] | None = None) -> Session:
         """Return a session for commands from outside its conversation.
@@ -417,7 +417,7 @@ class SessionRegistry:
         session = self._made(who)
         session.reset(session_id)
         session.switches.features = switches or {}
-        session.detached, session.ended = True, False
+        session.detached = session.is_open = True
         return session
 
     def opened(self, session: Session) -> None:

@@ -372,7 +372,7 @@ class ConversationCalls(Calls):
             error="" if session.incognito else text_of(error, "error"),
             duration_ms=None if duration_ms is None else milliseconds_of(duration_ms, "duration_ms"),
         )
-        if (session.ended and not session.ending) or opened.sessions.is_resumed(session):
+        if not (session.is_open or session.ending) or opened.sessions.is_resumed(session):
             return
         session_id = session.session_id
         session.close(ending=True)
@@ -454,7 +454,7 @@ def _checked_key(key: str) -> str:
 
 async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
     linked = session.who.origin != session.scope  # another process may have ended the link
-    if session.ended or session.starting.locked() or linked:
+    if not session.is_open or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
         if not await opened.builder.runner.completes("begin", left, begin):

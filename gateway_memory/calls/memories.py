@@ -319,7 +319,7 @@ class MemoryCalls(ConversationCalls):
             StoreError: the journal could not be read or written.
         """
         opened = self._opened(session)
-        return "" if session.ended else await opened.lifecycle.stop(session, status)
+        return await opened.lifecycle.stop(session, status) if session.is_open else ""
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts of the session's scope that qualify to MEMORY.md now; return them with the reasons.

@@ -355,14 +355,14 @@ class SessionStarter:
         """Let a session read shared scopes beside its own, from now on."""
         if session.who.joined != joined:
             session.who = replace(session.who, joined=joined)
-            if not session.ended:
+            if session.is_open:
                 self._subscriptions.subscribe(session)
                 await self._storage.sessions.join(session.session_id, session.who.joined_keys)
 
     async def start(self, session: Session) -> None:
         """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
         async with session.starting:
-            if not session.ended:
+            if session.is_open:
                 return
             root = root_of(await self._storage.links.of(session.who.origin.key), session.who.origin.key)
             if root != session.scope.key:
@@ -386,7 +386,7 @@ class SessionStarter:
             session.position = Position(generation, await self._builder.detector.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
                 await self._in_time(session, self._open(session, waiting, now))
-            session.ended = False
+            session.is_open = True
             log.info("session.open", session_id=session_id, type=session.types[0])
 
     async def opening(self, session: Session) -> str:
@@ -421,7 +421,7 @@ class SessionStarter:
         Raises:
             UsageError: the session has ended, and this process may not open another one.
         """
-        if session.ended:
+        if not session.is_open:
             await self.start(session)
             return
         count, session_id = session.switches.count, session.session_id
