@@ -18,7 +18,7 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.finder import Archive
+from gateway_memory.context.finder import WordSearch
 from gateway_memory.context.hits import (
     Exchange,
     exchanges_of,
@@ -189,7 +189,7 @@ class ContextBuilder:
         self._delivered = delivered
         self.runner = DeadlineRunner(runtime)
         self.detector = ChangeDetector(storage, self.runner)
-        self._archive = Archive(storage)
+        self._word_search = WordSearch(storage)
 
     async def build(
         self, session: Session, message: str, now: datetime, deadline: float, *, deliver_pending: bool = True
@@ -333,7 +333,7 @@ class ContextBuilder:
         if reply.talk is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
         only = Filter(since=reply.talk.start, until=reply.talk.end)
-        read = self._archive.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
+        read = self._word_search.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
         records = await self.runner.run("records", reply.left(_QUOTE_UNTIL), read)
         if records == [] and not reply.recall.hits:
             return [nothing_remembered(reply.message, reply.talk, self._runtime.zone)]

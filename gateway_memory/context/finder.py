@@ -29,7 +29,7 @@ _NEWEST: Final = 5_000
 _SHOWN_TOKENS: Final = 400
 
 
-class Archive:
+class WordSearch:
     """The records and observations of any scope. They are read for each search; no index has them."""
 
     def __init__(self, storage: Storage) -> None:
@@ -183,7 +183,7 @@ class Finder:
         self._runtime = runtime
         self._storage = storage
         self._runner = runner
-        self._archive = Archive(storage)
+        self._word_search = WordSearch(storage)
 
     async def find(
         self, session: Session, query: str, limit: int, *, kinds: Collection[str], only: Filter | None, explain: bool
@@ -201,7 +201,7 @@ class Finder:
             kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
         archived: Found = Found()
         if ARCHIVED.intersection(kinds):
-            finding = self._archive.find(session.scope, "" if talk else query, kinds, limit, only)
+            finding = self._word_search.find(session.scope, "" if talk else query, kinds, limit, only)
             kept = await self._runner.run("archive", _FIND_SECONDS, finding)
             archived = Found(kept or (), late=kept is None)
         if not RECALLED.intersection(kinds):
@@ -223,7 +223,7 @@ class Finder:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
         if "-" in identity:  # the ids of memories and of turns have no hyphen
-            kept = await self._runner.run("archive", _FIND_SECONDS, self._archive.get(scope, identity))
+            kept = await self._runner.run("archive", _FIND_SECONDS, self._word_search.get(scope, identity))
             return Found(kept or (), late=kept is None)
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _OF_FILES))
         rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]
