@@ -127,7 +127,7 @@ async def open_memory(
             pid=os.getpid(),
             since=opened_at,
             model=models.name,
-            model_rests=models.rest,
+            model_rests=models.any_rests,
             problem=storage.recaller.problem,
             replaced=storage.recaller.replaced,
             alarm=runtime.metrics.capture_alarm(runtime.clock()),

@@ -81,7 +81,7 @@ class Models:
     summaries: Model | None = None
 
     @property
-    def rest(self) -> bool:
+    def any_rests(self) -> bool:
         """Whether one of them is not asked for a while, after repeated failures."""
         return any(each is not None and each.rests for each in (self.model, self.summaries))
 
