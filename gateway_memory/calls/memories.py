@@ -368,21 +368,21 @@ class MemoryCalls(ConversationCalls):
         return waiting, await opened.storage.turns.failed()
 
     async def once(
-        self, request: Request, work: Work, *, unknown: Work | None = None, sure: bool = True
+        self, request: Request, work: Work, *, if_interrupted: Work | None = None, repeatable: bool = True
     ) -> dict[str, Any]:
         """Run the work of a request, and return its answer; a repeat within seven days gets the same answer.
 
         A repeat that comes while the first one runs waits for it.
 
         work: does what the request asks for; returns a JSON object.
-        unknown: runs in the place of `work` if the request began before and was not answered, because the process was
-        killed or its store failed in between. By default, the work runs again.
-        sure: whether work that raises StoreError has changed nothing, so that a repeat may run it again.
+        if_interrupted: runs in the place of `work` if the request began before and was not answered, because the
+        process was killed or its store failed in between. By default, the work runs again.
+        repeatable: whether work that raises StoreError has changed nothing, so that a repeat may run it again.
 
         Raises:
             StoreError: the request could not be recorded, or its work could not be done.
         """
-        return await self._opened().repeats.run(request, work, unknown=unknown, sure=sure)
+        return await self._opened().repeats.run(request, work, if_interrupted=if_interrupted, repeatable=repeatable)
 
 
 class ReplyingCalls(MemoryCalls):

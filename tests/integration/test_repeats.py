@@ -84,9 +84,9 @@ async def test_what_failed_runs_again_only_if_it_has_done_nothing(
 
     async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:
         with pytest.raises(type(error)):
-            await memory.once(ONE, fails, unknown=unknown, sure=sure)
+            await memory.once(ONE, fails, if_interrupted=unknown, repeatable=sure)
         for _ in range(2):
-            assert await memory.once(ONE, works, unknown=unknown, sure=sure) == {"did": then}
+            assert await memory.once(ONE, works, if_interrupted=unknown, repeatable=sure) == {"did": then}
 
 
 @pytest.mark.slow

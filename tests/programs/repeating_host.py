@@ -23,7 +23,7 @@ async def undo(memory: GatewayMemory, session: Session) -> dict[str, Any]:
     async def unknown() -> dict[str, Any]:
         return {"answer": "not known"}
 
-    return await memory.once(ID, work, unknown=unknown, sure=False)
+    return await memory.once(ID, work, if_interrupted=unknown, repeatable=False)
 
 
 async def main(workspace: Path, step: str) -> None:
