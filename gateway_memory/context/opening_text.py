@@ -170,7 +170,7 @@ class OpeningMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastTalk:
+class LastSession:
     """The last session that took place. said: the user's first words in it. at: ISO 8601, UTC; day: its day."""
 
     session_id: str
@@ -184,16 +184,16 @@ class Material:
     """What an opening is made of.
 
     memory: the blocks of MEMORY.md. known: what is known of them, by id. about: what else is known about the user, in
-    the order in which it is injected. last: the last record of a session. talk: the last session, which may be too
-    short for a record. related: what a search finds for what the last session left open. joined: what is known of the
-    project that the session has joined.
+    the order in which it is injected. last: the last record of a session. last_session: it may be too short for a
+    record. related: what a search finds for what the last session left open. joined: what is known of the project that
+    the session has joined.
     """
 
     memory: Sequence[Block] = ()
     known: Mapping[str, LineFacts] = field(default_factory=dict)
     about: Sequence[OpeningMemory] = ()
     last: Mapping[str, Any] | None = None
-    talk: LastTalk | None = None
+    last_session: LastSession | None = None
     related: Sequence[OpeningMemory] = ()
     joined: Sequence[OpeningMemory] = ()
 
@@ -230,8 +230,8 @@ def compose(
         facts = [block for block in material.memory if block.kind == "item" and block.type != "S"]
         memory, items = "", [(block.id, block.text) for block in facts]
     texts = _Texts(text for _, text in items)
-    if (talk := _unrecorded(material)) is not None:
-        texts.add([talk.said])
+    if (unrecorded := _unrecorded(material)) is not None:
+        texts.add([unrecorded.said])
     about_room = max(profile_tokens - _block_cost(memory), min(reserved, profile_tokens))
     about, injected = _facts_block("About the User", _ABOUT_INTRO, texts.fresh(material.about), min(room, about_room))
     texts.add(fact.text for fact in (*injected, *of_project))
@@ -294,20 +294,20 @@ def _block_cost(block: str) -> int:
 
 def _session_block(material: Material, texts: _Texts, max_tokens: int) -> str:
     """Return the block of the last session without what is said already: of its record, or of its first words."""
-    talk = _unrecorded(material)
-    if talk is not None:
-        lines = [f"({talk.day}) {_short(talk.said)}"]
+    unrecorded = _unrecorded(material)
+    if unrecorded is not None:
+        lines = [f"({unrecorded.day}) {_short(unrecorded.said)}"]
     else:
         lines = _record_lines(material.last, texts) if material.last else []
     return render_block("Last Session", _SESSION_INTRO, lines, max_tokens) if lines else ""
 
 
-def _unrecorded(material: Material) -> LastTalk | None:
+def _unrecorded(material: Material) -> LastSession | None:
     """Return the last session if it was too short for a record; None where the last record is of it."""
-    last, talk = material.last, material.talk
+    last, session = material.last, material.last_session
     before = "" if last is None else str(last.get("timestamp", ""))
-    if talk and (last is None or (last.get("session_id") != talk.session_id and talk.at > before)):
-        return talk
+    if session and (last is None or (last.get("session_id") != session.session_id and session.at > before)):
+        return session
     return None
 
 
@@ -436,7 +436,7 @@ def own_words_of(quotable: Quotable) -> dict[int, str]:
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 
-def last_talk(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[float], str]) -> LastTalk | None:
+def last_session_of(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[float], str]) -> LastSession | None:
     """Return the last session by its first words that say something, else by its first ones.
 
     first: its first exchanges. quotable: their quotable text.
@@ -447,7 +447,7 @@ def last_talk(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[fl
     telling = [pair for pair in words if not (is_greeting(pair[1]) or is_small_talk(pair[1]))]
     for episode, text in (telling or words)[:1]:
         at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        return LastTalk(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(text))
+        return LastSession(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(text))
     return None
 
 

@@ -16,13 +16,13 @@ from gateway_memory.context.opening_text import (
     LEAST_RELATED,
     LEAST_TELLING,
     PASSAGES,
-    LastTalk,
+    LastSession,
     LineFacts,
     Material,
     Opening,
     OpeningMemory,
     compose,
-    last_talk,
+    last_session_of,
     own_words_of,
     profile,
     queries_of,
@@ -187,7 +187,7 @@ class OpeningBuilder:
             },
             about=[each for each in with_marks(about or (), outdated) if not in_context(each.id, each.text)],
             last=last,
-            talk=await self._talk(session),
+            last_session=await self._last_session(session),
             related=[each for each in with_marks(related or (), outdated) if not in_context(each.id, each.text)],
             joined=[each for each in joined if not in_context(each.id, each.text)],
         )
@@ -237,16 +237,16 @@ class OpeningBuilder:
         ]
         return with_marks(await compute(_permitted, memories), outdated)
 
-    async def _talk(self, session: Session) -> LastTalk | None:
+    async def _last_session(self, session: Session) -> LastSession | None:
         """Return the last session that took place, beside this one."""
         if not session.recalls_episodes:
             return None
         scope = session.scope.key
         first = await self._storage.episodes.latest(scope, session.session_id, BEGINNING)
         quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in first])
-        talk = last_talk(first, quotable, self._runtime.day_of)
-        text = await compute(permitted_text, talk.said if talk else "", by_owner=scope == OWNER_KEY)
-        return replace(talk, said=text) if talk and text else None
+        last = last_session_of(first, quotable, self._runtime.day_of)
+        text = await compute(permitted_text, last.said if last else "", by_owner=scope == OWNER_KEY)
+        return replace(last, said=text) if last and text else None
 
     async def _related(
         self, scope: Scope, queries: Sequence[str], limit: int, now: datetime
