@@ -168,21 +168,21 @@ def _digest(text: str) -> int:
 class PendingUpdates:
     """What other sessions learnt, on its way to a session.
 
-    restored: the highest numbers, by origin, of the events that a restart restored to the inbox.
-    delivered: the number of the last event of each origin that was in a prompt of the session before this process
+    restored_upto: the highest numbers, by origin, of the events that a restart restored to the inbox.
+    shown_upto: the number of the last event of each origin that was in a prompt of the session before this process
     resumed it.
     """
 
     def __init__(self, settings: MemorySync) -> None:
         notify = settings.notify
         self.inbox = Inbox(notify.max_pending_updates, max_age_seconds=notify.pending_max_age_seconds)
-        self.restored: dict[str, int] = {}
-        self.delivered: Mapping[str, int] = {}
+        self.restored_upto: dict[str, int] = {}
+        self.shown_upto: Mapping[str, int] = {}
 
     def clear(self) -> None:
         """Drop what is pending: a new incarnation begins."""
         self.inbox.take()
-        self.restored, self.delivered = {}, {}
+        self.restored_upto, self.shown_upto = {}, {}
 
 
 class Position(NamedTuple):

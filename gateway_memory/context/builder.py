@@ -275,7 +275,7 @@ class ContextBuilder:
         """Inject what other sessions learnt, and note its delivery, so that a restart doesn't repeat it."""
         session = reply.session
         if reply.pending and session.on("notify"):
-            restored = session.pending.restored  # these may be of origins that have sent nothing since
+            restored = session.pending.restored_upto  # these may be of origins that have sent nothing since
             upto = restored | {
                 origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
             }

@@ -297,7 +297,7 @@ class Subscriptions:
         if session.on("notify"):
             scopes = [scope.key for scope in session.who.scopes]
             self._bus.subscribe(
-                session.session_id, session.key, scopes, session.pending.inbox, session.pending.delivered
+                session.session_id, session.key, scopes, session.pending.inbox, session.pending.shown_upto
             )
 
     def unsubscribe(self, session_id: str) -> None:
@@ -321,7 +321,7 @@ class Subscriptions:
         ]
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
         session.pending.inbox.restore(waited)
-        session.pending.restored = {
+        session.pending.restored_upto = {
             event.origin: event.number for event in sorted(events, key=lambda event: event.number)
         }
         return {change.id for _, change in waited}
@@ -376,7 +376,7 @@ class SessionStarter:
             session.reset(session_id)
             await self._switched_before(session, opened=opened)
             if not opened:  # another process may have shown this session events that this one has not seen yet
-                session.pending.delivered = await self._storage.event_log.delivered(session_id)
+                session.pending.shown_upto = await self._storage.event_log.delivered(session_id)
             self._sessions.opened(session)
             self._subscriptions.subscribe(session)
             waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())
