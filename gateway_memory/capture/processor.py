@@ -332,8 +332,8 @@ class TurnProcessor:
         self._wake = executor.wake
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
-        self._working = asyncio.Lock()
-        self._reading = asyncio.Lock()
+        self._plan_lock = asyncio.Lock()
+        self._batch_lock = asyncio.Lock()
 
     def wake(self) -> None:
         """Report that a turn was accepted."""
@@ -365,7 +365,7 @@ class TurnProcessor:
         Raises:
             StoreError: the store could not be read or written. The turns wait.
         """
-        async with self._working:
+        async with self._plan_lock:
             adopted = await self._store.turns.adopt()
             if adopted:
                 await self._replay()
@@ -378,7 +378,7 @@ class TurnProcessor:
             StoreError: something could not be written. It stays in the store.
         """
         await self._rule()
-        async with self._reading:
+        async with self._batch_lock:
             while turns := await self._store.turns.waiting("ruled", limit=1):
                 await self._batch_of(turns[0].session_id)
 
@@ -395,7 +395,7 @@ class TurnProcessor:
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
         """Hold the work lock. Recover plans first, since their turns would otherwise be planned again."""
-        async with self._working:
+        async with self._plan_lock:
             await self._executor.recover()
             yield
 
@@ -473,7 +473,7 @@ class TurnProcessor:
             self._runtime.on_error("batch", error)
 
     async def _batch_once(self, session_id: str) -> None:
-        async with self._reading:
+        async with self._batch_lock:
             await self._batch_of(session_id)
 
     async def _batch_of(self, session_id: str) -> None:
