@@ -180,7 +180,7 @@ class PendingUpdates:
         self.shown_upto: Mapping[str, int] = {}
 
     def clear(self) -> None:
-        """Drop what is pending: a new incarnation begins."""
+        """Drop what is pending: a new session begins under the key."""
         self.inbox.take()
         self.restored_upto, self.shown_upto = {}, {}
 
@@ -338,7 +338,7 @@ class Session:
         self.recent.clear()
 
     def close(self, *, ending: bool = False) -> None:
-        """Record that the incarnation is over. ending: its results are still being saved."""
+        """Record that the session is over. ending: its results are still being saved."""
         self.is_open, self.ending = False, ending or self.ending
 
     def open_with(self, text: str, memories: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
@@ -421,7 +421,7 @@ class SessionRegistry:
         return session
 
     def opened(self, session: Session) -> None:
-        """Register a session that has started an incarnation."""
+        """Register a session that was opened."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
     def move(self, session: Session, scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""`/memory review`, `approve` and `reject`: memories that are pending until a person approves them."""
+"""`/memory review`, `approve` and `reject`: memories that wait until a person approves them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 
 async def review(ports: CommandPorts, session: Session, words: str) -> str:
-    """Answer with the memories that are pending for the speaker, oldest first. words: only what contains them."""
+    """Answer with the memories that wait for the speaker, oldest first. words: only what contains them."""
     reviews = await _waiting(ports, session, words)
     if not reviews:
         return phrase(session, "review_none")
@@ -35,7 +35,7 @@ async def review(ports: CommandPorts, session: Session, words: str) -> str:
 
 
 async def review_record(ports: CommandPorts, session: Session, words: str) -> dict[str, Any]:
-    """Return the memories that are pending for the speaker as JSON, oldest first. words: only what contains them."""
+    """Return the memories that wait for the speaker as JSON, oldest first. words: only what contains them."""
     return {
         "reviews": [
             {
@@ -56,7 +56,7 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
 
 
 async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep a pending memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
+    """Keep a waiting memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
     identity, _, typed = rest.strip().partition(" ")
     text = one_line(as_query(typed).text)
     if not identity or (typed.strip() and not text):
@@ -72,7 +72,7 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Do not keep a pending memory. rest: an id or "all", and maybe "never", so that nothing alike is pending again."""
+    """Do not keep a waiting memory. rest: an id or "all", and maybe "never", so that nothing alike waits again."""
     identity, _, how = rest.strip().partition(" ")
     for_good = how.strip().lower() in _FOR_GOOD
     if not identity or (how.strip() and not for_good):
@@ -86,7 +86,7 @@ async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:
-    """Return the reviews pending in the session's scope; for the owner also those about the owner."""
+    """Return the reviews that wait in the session's scope; for the owner also those about the owner."""
     reviews = await ports.storage.reviews.waiting(session.scope.key)
     if session.scope.key == OWNER_KEY:
         reviews += await ports.storage.reviews.of_owner()

@@ -119,7 +119,7 @@ class ChangeDetector:
         return FileChanges(Position(generation, revision, change), news)
 
     async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
-        """Leave out what the session itself has said: another host may have written it."""
+        """Leave out what the session itself has said: another process may have written it."""
         own = {row.entry.id for row in rows if row.entry.session == session.key}
         own -= {identity for identity in own if identity in session.in_context.removed}  # it is back
         said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}

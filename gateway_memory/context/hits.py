@@ -191,10 +191,10 @@ def quotations_block(
     """
     lines = list(first)
     room = max_tokens - _FRAME_TOKENS - sum(count_tokens(f"\n- {line}") for line in lines)
-    talks = _talks(exchanges)
-    for number, talk in enumerate(talks):
+    runs = _runs(exchanges)
+    for number, run in enumerate(runs):
         # The first ones get more; what one does not need is left to the next.
-        line = _quotation(talk, query, zone, 2 * room // (len(talks) - number + 1))
+        line = _quotation(run, query, zone, 2 * room // (len(runs) - number + 1))
         if line:
             lines.append(line)
             room -= count_tokens(f"\n- {line}")
@@ -202,36 +202,36 @@ def quotations_block(
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
 
 
-def _talks(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
+def _runs(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
     """Return exchanges in groups of neighbours in one session, in the order of each group's best exchange."""
-    talks: list[list[Exchange]] = []
+    runs: list[list[Exchange]] = []
     for exchange in exchanges:
         beside = (
-            talk
-            for talk in talks
-            if any(one.session_id == exchange.session_id and abs(one.hit.turn - exchange.hit.turn) == 1 for one in talk)
+            run
+            for run in runs
+            if any(one.session_id == exchange.session_id and abs(one.hit.turn - exchange.hit.turn) == 1 for one in run)
         )
-        talk = next(beside, None)
-        if talk is None:
-            talks.append([exchange])
+        run = next(beside, None)
+        if run is None:
+            runs.append([exchange])
         else:
-            talk.append(exchange)
-    return [sorted(talk, key=lambda exchange: exchange.hit.turn) for talk in talks]
+            run.append(exchange)
+    return [sorted(run, key=lambda exchange: exchange.hit.turn) for run in runs]
 
 
-def _quotation(talk: Sequence[Exchange], query: str, zone: tzinfo | None, max_tokens: int) -> str:
+def _quotation(run: Sequence[Exchange], query: str, zone: tzinfo | None, max_tokens: int) -> str:
     """Quote the passages, and as much of what completes them as fits."""
-    line = f"({day_of(talk[0].hit.at, zone)})"
+    line = f"({day_of(run[0].hit.at, zone)})"
     room = max_tokens - count_tokens(f"\n- {line}")
-    language = language_of(" ".join(talk[0].sides))
+    language = language_of(" ".join(run[0].sides))
     quoted = ""
-    for number, exchange in enumerate(talk):
-        share = room // (len(talk) - number)
+    for number, exchange in enumerate(run):
+        share = room // (len(run) - number)
         other = exchange.sides[1 - exchange.side]
         sources = [(exchange.side, exchange.hit.text)]
         if _completes(exchange.side, *exchange.sides):
             sources.append((1 - exchange.side, other))
-        if exchange is talk[-1] and exchange.answered and len(sources) > 1:
+        if exchange is run[-1] and exchange.answered and len(sources) > 1:
             sources.append((_ANSWERED, exchange.answered))
         parts: dict[int, str] = {}
         for side, source in sources:

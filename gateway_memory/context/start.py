@@ -360,7 +360,7 @@ class SessionStarter:
                 await self._storage.sessions.join(session.session_id, session.who.joined_keys)
 
     async def start(self, session: Session) -> None:
-        """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
+        """Open a session under the key if none is open: at its start, or at a message after its end."""
         async with session.starting:
             if session.is_open:
                 return
@@ -442,7 +442,7 @@ class SessionStarter:
             await self._start_anew(session)
 
     async def _start_anew(self, session: Session) -> None:
-        """Start a session whose incarnation another process has ended."""
+        """Start anew under the key of a session that another process has ended."""
         session.close()
         self._sessions.closed(session)
         self._subscriptions.unsubscribe(session.session_id)
@@ -451,7 +451,7 @@ class SessionStarter:
     async def _known(self, session_id: str) -> KnownSession | None:
         """Return what the store knows of a session; None where a shared store does not answer in time.
 
-        The write is then durable on this host alone, and goes by what this process knows.
+        The write is then durable on this machine alone, and goes by what this process knows.
         """
         if self._storage.wait_notified is None:
             return await self._storage.sessions.find(session_id)
@@ -462,7 +462,7 @@ class SessionStarter:
             return None
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
-        """Apply the user's switches after a restart, and in the next incarnation of a session that continues."""
+        """Apply the user's switches after a restart, and in the session that continues an abandoned one."""
         if not session.switches.features:
             session.switches.features = await self._storage.sessions.switches(session.session_id)
         if opened and session.switches.features:

@@ -37,7 +37,7 @@ _EMBEDDING_BACKOFF_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
 _SHARED: Final = {"postgres": "gateway_memory.store.postgres.opening"}
-"""The adapters of stores that hosts share: by the name in `store.backend`, the module whose `open_shared` opens one."""
+"""The adapters of stores that machines share: by `store.backend`, the module whose `open_shared` opens one."""
 
 
 async def open_storage(

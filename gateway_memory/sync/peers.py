@@ -1,4 +1,4 @@
-"""What others do: files as they are saved, what other hosts write into the same store, and how each process is."""
+"""What others do: files as they are saved, what other machines write into the same store, and how each process is."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -51,22 +51,22 @@ async def watch(
                     log.warning("watch.refresh_failed", error=type(error).__name__)
 
 
-# Follow what other hosts write into the same store: their events, and turns that they leave to this host.
+# Follow what other machines write into the same store: their events, and turns that they leave to this machine.
 
 _LOOK_SECONDS: Final = 5.0
 _AT_ONCE: Final = 500
 
 
 class Peers:
-    """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
+    """Publishes the events of other machines to the sessions of this one, each once and in the order of its origin.
 
-    Those of this host are among them where another host has completed what this one had begun. It is a `Channel` too,
-    to know which events the sessions have already.
+    Those of this machine are among them where another one has completed what this one had begun. It is a `Channel`
+    too, to know which events the sessions have already.
 
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
-    publish: delivers an event to the sessions. by_others: whether the events of other hosts come from elsewhere.
-    wake: lets the turns of this host be looked for.
+    publish: delivers an event to the sessions. by_others: whether the events of other machines come from elsewhere.
+    wake: lets the turns of this machine be looked for.
     """
 
     name = "peers"
@@ -92,7 +92,7 @@ class Peers:
         """Events, by origin and number, that the sessions have and that the last look did not see."""
 
     def announce(self, event: Event) -> None:
-        """Note that the sessions of this host have an event: its own, or one that it completed for another host."""
+        """Note that the sessions of this machine have an event: its own, or one that it completed for another."""
         if self._follows(event.origin) and event.number > self._upto.get(event.origin, 0):
             self._heard.add((event.origin, event.number))
 
@@ -104,7 +104,7 @@ class Peers:
         self._upto = await self._event_log.completed()
 
     async def run(self) -> None:
-        """Look at each notification of another host, and every five seconds, until cancelled."""
+        """Look at each notification of another machine, and every five seconds, until cancelled."""
         assert self._wait_notified is not None
         succeeded = True
         while True:
