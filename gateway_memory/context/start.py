@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
@@ -156,16 +156,12 @@ class OpeningBuilder:
         day = self._runtime.day_of(now.timestamp())
         return OpeningState(changes=changes, day=day, record=canonical(last) if last else "")
 
-    async def build(
-        self,
-        session: Session,
-        now: datetime,
-        in_context: Callable[[str, str], bool] = lambda _, __: False,
-    ) -> tuple[Opening, bool]:
+    async def build(self, session: Session, now: datetime) -> tuple[Opening, bool]:
         """Return the opening of a session, within `max_tokens` over all of its blocks, and whether a part was late.
 
-        in_context: returns whether a memory (id, text) is omitted, since the session's context contains it.
+        What the session's context contains outside its present opening is left out.
         """
+        in_context = session.in_context.has_outside_opening
         scope, settings = session.scope, session.settings.opening
         last = await self._storage.records.last(scope)
         outdated = await self._storage.ledger.outdated(scope.key)
@@ -385,7 +381,7 @@ class SessionStarter:
             await self._builder.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
             session.position = Position(generation, await self._builder.detector.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
-                await self._in_time(session, self._open(session, waiting, now))
+                await self._in_time(session, self._open(session, waiting))
             session.is_open = True
             log.info("session.open", session_id=session_id, type=session.types[0])
 
@@ -395,7 +391,7 @@ class SessionStarter:
         if not session.settings.opening.enabled or session.incognito:
             return ""
         async with session.starting:
-            await self._in_time(session, self._open_anew(session))
+            await self._in_time(session, self._open(session, anew=True))
         session.in_context.opens_reply = True
         return session.opening
 
@@ -468,17 +464,26 @@ class SessionStarter:
         if opened and session.switches.features:
             await self.switched(session)
 
-    async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
-        """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
-        session_id = session.session_id
+    async def _open(self, session: Session, waiting: Collection[str] = (), *, anew: bool = False) -> None:
+        """Make the opening of a session, and record that its memories are in context. One that is late is made later.
+
+        waiting: the ids of updates that waited over a restart. The conversation goes on, so they are delivered although
+        the opening has them.
+        anew: only if its scope has changed; the week's digest stays.
+        """
+        session_id, now = session.session_id, self._runtime.clock()
         state = await self._openings.state(session.who.scopes, now)
+        if anew:
+            if state == session.opening_state:
+                return
+            await self._changes.expire(session.scope)  # a memory expires with a day, which is a part of the state
+            state = await self._openings.state(session.who.scopes, now)
         (opening, items), late = await self._openings.build(session, now)
-        session.digest = await self._digest(session, now)
+        if not anew:
+            session.digest = await self._digest(session, now)
         if session.session_id == session_id:
             session.opening_state = None if late else state  # what is missing is looked for again
-            # The conversation continues after a restart, so updates that waited are delivered although the opening has
-            # them.
-            text = _with_digest(session, opening)
+            text = f"{opening}\n\n{session.digest}".strip()
             session.open_with(text, [item for item in items if item[0] not in waiting], partial=late)
 
     async def _digest(self, session: Session, now: datetime) -> str:
@@ -486,20 +491,3 @@ class SessionStarter:
         if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.detached:
             return ""
         return await weekly_digest(self._runtime, self._storage, session.scope, now)
-
-    async def _open_anew(self, session: Session) -> None:
-        """Make the opening anew if its scope has changed, and record that its memories are in context."""
-        session_id, now = session.session_id, self._runtime.clock()
-        if await self._openings.state(session.who.scopes, now) == session.opening_state:
-            return
-        await self._changes.expire(session.scope)  # a memory expires with a day, which is a part of the state
-        state = await self._openings.state(session.who.scopes, now)
-        in_context = session.in_context.has_outside_opening
-        (opening, items), late = await self._openings.build(session, now, in_context)
-        if session.session_id == session_id:
-            session.opening_state = None if late else state
-            session.open_with(_with_digest(session, opening), items, partial=late)
-
-
-def _with_digest(session: Session, opening: str) -> str:
-    return f"{opening}\n\n{session.digest}".strip() if session.digest else opening
