@@ -20,7 +20,7 @@ from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Retired
+from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.follower import Storage, turn_of
@@ -270,12 +270,11 @@ class MemoryChanges:
         self.saves = Saves(merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 
-    async def keep(self, scope: Scope, cause: Cause, memories: Sequence[MemoryRecord]) -> None:
-        """Write memories without merging them. Stage summaries each describe one moment."""
-        async with self._executor.drafting(scope, cause) as draft:
-            draft.added += memories
-            for memory in memories:
-                draft.note("add", cause, memory.id)
+    async def keep_summary(self, scope: Scope, summary: MemoryRecord) -> None:
+        """Write a stage summary without merging it: each describes one moment."""
+        async with self._executor.drafting(scope, "summary") as draft:
+            draft.added.append(summary)
+            draft.note("add", "summary", summary.id)
 
     async def correct(self, scope: Scope, stored: Stored, text: str) -> MemoryRecord:
         """Replace the text of a memory by a person's own words, and return the new memory.

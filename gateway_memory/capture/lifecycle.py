@@ -162,7 +162,7 @@ class Saver:
             session_id=session_id,
             type="S",
         )
-        await self._changes.keep(scope, "summary", [memory])
+        await self._changes.keep_summary(scope, memory)
         self._runtime.metrics.count("sessions.stages")
         return ReceiptLine(turn=0, action="add", reason="summary", id=memory.id)
 
@@ -256,7 +256,7 @@ class Lifecycle:
         self._ending: dict[str, asyncio.Lock] = {}
         self._completing: set[asyncio.Task[None]] = set()
         self._counts: dict[str, float] = {}
-        runtime.metrics.sources.append(self.gauges)
+        runtime.metrics.sources.append(lambda: self._counts)
 
     async def run(self) -> None:
         """Close idle sessions periodically, until cancelled."""
@@ -266,14 +266,10 @@ class Lifecycle:
             await self.counts()
 
     async def counts(self) -> dict[str, int]:
-        """Return how the workspace's sessions ended (see `Sessions.counts`), and update `gauges`."""
+        """Return how the workspace's sessions ended (see `Sessions.counts`), and update the gauges of them."""
         counts = await self._store.sessions.counts()
         self._counts = {f"sessions.{name}": float(counts[name]) for name in counts.keys() & COUNTED}
         return counts
-
-    def gauges(self) -> dict[str, float]:
-        """Return the numbers of sessions at the last count, by dotted name. Each end counts them."""
-        return self._counts
 
     # Layer 2: before a compaction
 
