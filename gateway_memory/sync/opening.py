@@ -105,17 +105,10 @@ async def open_store(
     sends: events leave this process. history: the number of stored events of each origin.
     refused: called once for each file of a scope's folder that is not read.
     """
+    opened = partial(open_sqlite, stack, sends=sends, history=history)
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
-        return await open_sqlite(
-            stack,
-            IN_MEMORY,
-            NoSlot(),
-            DocumentsInMemory(),
-            file_of=lambda scope, _: files[scope.key],
-            sends=sends,
-            history=history,
-        )
+        return await opened(IN_MEMORY, NoSlot(), DocumentsInMemory(), file_of=lambda scope, _: files[scope.key])
     state = workspace / STATE_FOLDER
     slot = Slot(state / "slots")
     stack.callback(slot.release)
@@ -126,7 +119,7 @@ async def open_store(
 
     path = workspace / "journal.sqlite"
     documents = MarkdownFiles(workspace, state, refused)
-    store = await open_sqlite(stack, path, slot, documents, file_of=file_of, sends=sends, history=history)
+    store = await opened(path, slot, documents, file_of=file_of)
     stack.callback(documents.close)
     await compute(_hide, path)
     slot.started()
