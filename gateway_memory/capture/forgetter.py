@@ -149,7 +149,7 @@ class Forgetter:
         names = [self._name(episode) for episode in episodes] + ([talk] if talk else [])
         sides = [side for episode in episodes for side in (episode.user, episode.reply)]
         words = [text for side in sides for text in sentences_of(side)]
-        await self._forget(draft, [*memories.values(), *names], "command", words=words)
+        await self._forget(draft, [*memories.values(), *names], "command", more=words)
         return sum(each.type != "S" for each in memories.values())
 
     def _name(self, episode: Episode) -> MemoryRecord:
@@ -179,24 +179,17 @@ class Forgetter:
         return [await self._merger.memory(scope, stored) for stored in same.values()]
 
     async def _forget(
-        self,
-        draft: Draft,
-        memories: Sequence[MemoryRecord],
-        reason: str,
-        *,
-        turn: int | None = None,
-        action: str = "forgotten",
-        words: Sequence[str] = (),
+        self, draft: Draft, memories: list[MemoryRecord], reason: str, turn: int | None = None, more: Sequence[str] = ()
     ) -> None:
         """Add to a draft that memories are forgotten, and that stage summaries lose their words.
 
-        turn: of the lines of the receipt; None for that of each memory. words: further words that summaries lose.
+        turn: of the lines of the receipt; None for that of each memory. more: further words that summaries lose.
         """
         for each in memories:
-            draft.retire(each, "forgotten", reason, action=action, turn=each.turn if turn is None else turn)
+            draft.retire(each, "forgotten", reason, turn=each.turn if turn is None else turn)
         own = [text for each in memories if each.category not in UNWRITTEN for text in (each.text, each.quote)]
         now, ids = self._runtime.timestamp(), {item.memory.id for item in draft.retired}
-        withheld = Withheld(Forgotten(text=text, at=now) for text in (*own, *words))
+        withheld = Withheld(Forgotten(text=text, at=now) for text in (*own, *more))
         for summary in await self._storage.ledger.stages(draft.scope.key):
             cut = withheld.cut(summary.text).strip()
             if cut == summary.text or summary.id in ids:
@@ -211,7 +204,7 @@ class Forgetter:
         """Withhold words that are no memory."""
         words = self._unwritten(SAID, what, self._runtime.timestamp(), key=turn.session_key, turn=turn.id)
         async with self._executor.drafting(scope, "command") as draft:
-            await self._forget(draft, [words], _BY_WISH, action="withheld")
+            draft.retire(words, "forgotten", _BY_WISH, action="withheld", turn=turn.id)
 
 
 def _is_cut(episode: Episode, withheld: Withheld) -> bool:

@@ -8,7 +8,7 @@ from extractor import has_han, without_holes
 from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.edge.content import as_query
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS, day_of
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -22,17 +22,18 @@ _LISTED: Final = 20
 
 async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer with the newest memories and their ids."""
-    rows, total = await _newest(ports, session)
-    if not rows:
+    newest = await list_record(ports, session, "")
+    if not newest["memories"]:
         return phrase(session, "list_empty")
-    zone = ports.memory.zone
-    lines = [f"- {row.entry.id} · {day_of(row.entry.at, zone)} · {row.entry.text}" for row in rows]
-    return "\n".join([phrase(session, "list_title", shown=len(rows), total=total), *lines])
+    lines = [f"- {row['id']} · {row['at'][:10]} · {row['text']}" for row in newest["memories"]]
+    return "\n".join([phrase(session, "list_title", shown=len(lines), total=newest["total"]), *lines])
 
 
 async def list_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
     """Return the newest memories as JSON values."""
-    rows, total = await _newest(ports, session)
+    await ports.storage.follower.refresh(session.scope)
+    rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
+    total = await ports.storage.recaller.count(session.scope.key)
     return {"memories": [memory_row(ports, row.entry, row.file) for row in rows], "total": total}
 
 
@@ -103,12 +104,6 @@ def check_ours(session: Session, stored: Stored) -> None:
     """Raise NotDone for what stands in a file that is never written to."""
     if stored.entry.kind != "item" or not is_writable(stored.file):
         raise NotDone(phrase(session, "forget_not_ours", id=stored.entry.id, file=stored.file))
-
-
-async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Stored], int]:
-    await ports.storage.follower.refresh(session.scope)
-    rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
-    return rows, await ports.storage.recaller.count(session.scope.key)
 
 
 # `/memory forget`: a memory, an exchange or a session, by its id or by words; and "forget that …" in plain words.

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.edge.content import as_query
-from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
@@ -18,17 +17,14 @@ _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 async def review(ports: CommandPorts, session: Session, words: str) -> str:
     """Answer with the memories that wait for the speaker, oldest first. words: only what contains them."""
-    reviews = await _waiting(ports, session, words)
+    reviews = (await review_record(ports, session, words))["reviews"]
     if not reviews:
         return phrase(session, "review_none")
-    zone = ports.memory.zone
     lines = [phrase(session, "review_title", number=len(reviews))]
     for each in reviews[:_LISTED]:
-        lines.append(f"- {each.memory.id} · {day_of(each.at, zone)} · {each.memory.text}")
-        about = await _line_of(ports, each)
-        reason = phrase(session, f"review_{each.reason}", text=about)
-        whose = "" if each.scope == session.scope.key else f" ({shown(each.scope)})"
-        lines.append(f"  {reason}{whose}")
+        reason = phrase(session, f"review_{each['reason']}", text=each["against_text"])
+        whose = "" if each["scope"] == session.scope.key else f" ({shown(each['scope'])})"
+        lines += [f"- {each['id']} · {each['since'][:10]} · {each['text']}", f"  {reason}{whose}"]
     if len(reviews) > _LISTED:
         lines.append(phrase(session, "digest_more", number=len(reviews) - _LISTED))
     return "\n".join([*lines, phrase(session, "review_how")])

@@ -209,7 +209,7 @@ class Finder:
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, kinds))
         wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
         if query.strip():
-            result = await self._search(session, query, kinds, wanted, now, only=only, explain=explain)
+            result = await self._search(session, query, kinds, wanted, only, explain=explain)
         else:
             result = await self._listed(session, only, wanted)
         hits = tuple(hit for hit in still_holding(result, now, self._runtime.zone) if hit.kind in kinds)
@@ -257,15 +257,7 @@ class Finder:
             await self._storage.episode_follower.follow(session.scope.key)
 
     async def _search(
-        self,
-        session: Session,
-        query: str,
-        kinds: Collection[str],
-        limit: int,
-        now: datetime,
-        *,
-        only: Filter | None,
-        explain: bool,
+        self, session: Session, query: str, kinds: Collection[str], limit: int, only: Filter | None, *, explain: bool
     ) -> Found:
         searches = [
             self._storage.recaller.search(
@@ -275,7 +267,7 @@ class Finder:
                 episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
                 min_score=0.0,
                 timeout_seconds=_FIND_SECONDS,
-                now=now.timestamp(),
+                now=self._runtime.timestamp(),
                 only=only,
                 explain=explain,
                 asked=True,
