@@ -473,9 +473,6 @@ def _letters(text: str) -> str:
 
 # The store of a memory with its index, and a memory of the index as a record.
 
-_OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
-"""The fields that a person may have changed in the document since the memory was stored."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage(Store):
@@ -487,22 +484,19 @@ class Storage(Store):
 
 
 def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
-    """Return a memory of the index as a record: its current text and file, and its other stored data."""
+    """Return a memory of the index as a record: what a person may have changed in the file, and its stored data."""
     entry = stored.entry
-    now = MemoryRecord(
-        id=entry.id,
-        text=entry.text,
-        file=stored.file,
-        at=entry.at,
-        session_key=entry.session,
-        type=entry.type,
-        category=entry.category,
-        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-        confidence=entry.confidence,
-    )
     if known is None:
-        return now
-    return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})
+        known = MemoryRecord(
+            id=entry.id,
+            text=entry.text,
+            file=stored.file,
+            at=entry.at,
+            session_key=entry.session,
+            category=entry.category,
+            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        )
+    return replace(known, text=entry.text, file=stored.file, at=entry.at, type=entry.type, confidence=entry.confidence)
 
 
 def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:
