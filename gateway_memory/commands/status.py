@@ -191,7 +191,9 @@ def _at(ports: CommandPorts, at: float | None) -> str | None:
 async def status(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer with the state in the session's language."""
     facts, language = await status_record(ports, session, ""), session.language
-    sessions, unreadable, last = facts["sessions"], facts["unreadable"], facts["last_extraction"]
+    unreadable, last = facts["unreadable"], facts["last_extraction"]
+    sessions = {"saved": 0, "nothing": 0, "unsaved": 0}
+    sessions |= {name.removeprefix("state."): number for name, number in facts["sessions"].items()}
 
     def listed(names: list[str]) -> str:
         return say(language, "comma").join(names) or say(language, "none")
@@ -207,16 +209,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),
         *_mqtt_lines(language, facts["mqtt"], facts["waiting"]["outbox"]),
-        say(
-            language,
-            "status_sessions",
-            open=sessions["open"],
-            ended=sessions["ended"],
-            saved=sessions.get("state.saved", 0),
-            nothing=sessions.get("state.nothing", 0),
-            unsaved=sessions.get("state.unsaved", 0),
-            errors=sessions["errors"],
-        ),
+        say(language, "status_sessions", **sessions),
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
         *_process_lines(language, facts["processes"]),
     ]
