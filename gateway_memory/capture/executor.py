@@ -285,14 +285,8 @@ class PlanExecutor:
             self._announcer.committed(event)
         for outcome in plan.outcomes:
             self._runtime.metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
-        log.info(
-            "ingest.done",
-            stage=plan.stage,
-            turns=len(plan.turns),
-            added=len(plan.added),
-            retired=len(plan.retired),
-            moved=len(plan.moved),
-        )
+        counts = {name: len(getattr(plan, name)) for name in ("turns", "added", "retired", "moved")}
+        log.info("ingest.done", stage=plan.stage, **counts)
 
     async def withhold(self, scope: Scope) -> None:
         """Remove forgotten text from records and openings, and restore text that is no longer forgotten.

@@ -107,19 +107,15 @@ class Saver:
             at=at, accepted_at=at,
         )  # fmt: skip
         turn = Turn(id=0, user=text, reply="", at=now)
-        candidate = await compute(
-            permitted_fact,
-            Candidate(
-                content=text,
-                category="preference" if type == "O" else "fact",
-                type=type,
-                importance="normal",
-                confidence=confidence,
-                entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
-            ),
-            turn,
-            by_owner=session.scope.key == OWNER_KEY,
+        stated = Candidate(
+            content=text,
+            category="preference" if type == "O" else "fact",
+            type=type,
+            importance="normal",
+            confidence=confidence,
+            entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
         )
+        candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None

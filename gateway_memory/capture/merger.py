@@ -211,14 +211,13 @@ class Merger:
             draft.note("skipped", candidate.doubt, turn=turn.id)
             return True
         doubt = await compute(
-            lambda: doubt_of(
-                candidate,
-                decision,
-                mode=settings.mode,
-                min_confidence=settings.min_confidence,
-                of_guest=draft.scope.key != OWNER_KEY,
-                owner_names=settings.owner_names,
-            )
+            doubt_of,
+            candidate,
+            decision,
+            mode=settings.mode,
+            min_confidence=settings.min_confidence,
+            of_guest=draft.scope.key != OWNER_KEY,
+            owner_names=settings.owner_names,
         )
         if turn.imported and settings.mode != "off":
             doubt = doubt or "imported"

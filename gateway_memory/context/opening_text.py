@@ -89,19 +89,11 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest:
         of = known.get(block.id) if block.kind == "item" else None
         newest = max(newest, of.at if of else 0.0)
         text = block.text if longest is None or len(block.text) <= longest else f"{block.text[: longest - 1]}…"
-        lines.append(
-            _Line(
-                block=block,
-                heading="" if block.heading in _OUR_HEADINGS else block.heading,
-                shown=f"({block.id}) {text}" if block.kind == "item" else text,
-                rank=(
-                    of is not None and traits_of(of.category).directive,
-                    of is None or of.high,
-                    of.at if of else newest,
-                    position,
-                ),
-            )
-        )
+        heading = "" if block.heading in _OUR_HEADINGS else block.heading
+        shown = f"({block.id}) {text}" if block.kind == "item" else text
+        directive = of is not None and traits_of(of.category).directive
+        rank = directive, of is None or of.high, of.at if of else newest, position
+        lines.append(_Line(block=block, heading=heading, shown=shown, rank=rank))
     return sorted(lines, key=lambda line: line.rank, reverse=True)
 
 

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import zip_longest
 from typing import Final
 
@@ -250,22 +251,14 @@ class OpeningBuilder:
         """Return what searches find, one hit of each in turn; None where nothing was ready in time."""
         if not limit:
             return []
-        searches = await asyncio.gather(
-            *(
-                self._storage.recaller.search(
-                    scope.key,
-                    query,
-                    limit=limit,
-                    min_score=LEAST_RELATED,
-                    timeout_seconds=_SEARCH_SECONDS,
-                    now=now.timestamp(),
-                )
-                for query in queries
-            )
+        at, recaller = now.timestamp(), self._storage.recaller
+        search = partial(
+            recaller.search, scope.key, limit=limit, min_score=LEAST_RELATED, timeout_seconds=_SEARCH_SECONDS, now=at
         )
+        searches = await asyncio.gather(*map(search, queries))
         if any(search.outcome == "timeout" for search in searches):
             return None
-        today = self._runtime.day_of(now.timestamp())
+        today = self._runtime.day_of(at)
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
         hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
         related = list(hits.values())[:limit]
