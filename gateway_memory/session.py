@@ -24,6 +24,10 @@ Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "obs
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
 """The features that `/memory on` and `/memory off` switch for one session."""
 
+_SETTINGS: Final = dict(
+    zip(FEATURES, ("auto_extract", "auto_recall", "notify", "incremental_sync", "observations"), strict=True)
+)
+"""The settings of each feature."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
 
@@ -316,15 +320,8 @@ class Session:
 
     def on(self, feature: Feature) -> bool:
         """Return whether a feature is enabled: by the user's `/memory on` or `off`, else by the config."""
-        settings = self.settings
-        configured = {
-            "autoExtract": settings.auto_extract.enabled,
-            "autoRecall": settings.auto_recall.enabled,
-            "notify": settings.notify.enabled,
-            "incrementalSync": settings.incremental_sync.enabled,
-            "observations": settings.observations.enabled,
-        }
-        return self.switches.features.get(feature, configured[feature])
+        configured: bool = getattr(self.settings, _SETTINGS[feature]).enabled
+        return self.switches.features.get(feature, configured)
 
     def reset(self, session_id: str) -> None:
         """Begin a new session under the key (a new id), with an empty context."""

@@ -147,8 +147,7 @@ async def open_memory(
     processor = TurnProcessor(runtime, storage, executor, rules, batch)
     run_in_background(stack, storage.recaller.run(), "embed")
     run_in_background(stack, processor.run(), "worker")
-    saver = Saver(runtime, storage, changes, executor, reader)
-    distiller = Distiller(runtime, storage, merger, executor)
+    saver, distiller = Saver(runtime, storage, changes, executor, reader), Distiller(runtime, storage, merger, executor)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, distiller, processor)
     stack.push_async_callback(_finish, lifecycle, processor)
     stack.push_async_callback(_release, storage.sessions)
@@ -171,13 +170,8 @@ async def open_memory(
         processor=processor,
         unsubscribe=bus.unsubscribe,
     )
-    links = LinkBook(
-        runtime,
-        storage.links,
-        storage.event_log.journal,
-        ContentLinker(runtime, storage, merger, executor, changes),
-        ends,
-    )
+    linker = ContentLinker(runtime, storage, merger, executor, changes)
+    links = LinkBook(runtime, storage.links, storage.event_log.journal, linker, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,

@@ -15,14 +15,9 @@ from gateway_memory.sync.peers import WorkspaceHealth
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
 
 _DAYS: Final[Mapping[str, int]] = {
-    "": 1,
-    "day": 1,
-    "今天": 1,
-    "week": 7,
-    "本周": 7,
-    "一周": 7,
-    "month": 30,
-    "一个月": 30,
+    **dict.fromkeys(("", "day", "今天"), 1),
+    **dict.fromkeys(("week", "本周", "一周"), 7),
+    **dict.fromkeys(("month", "一个月"), 30),
 }
 _DAY_SECONDS: Final = 86400.0
 _LISTED: Final = 20
