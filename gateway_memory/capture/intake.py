@@ -68,8 +68,9 @@ class TurnIntake:
         try:
             with metrics.timed("after_reply"):
                 kept = asyncio.ensure_future(self._store.turns.accept(turn))
+                stored = asyncio.shield(kept)  # before the processor wakes: the caller goes on first
                 kept.add_done_callback(self._kept)
-                number = await asyncio.shield(kept)
+                number = await stored
         except JournalDamagedError:
             raise
         except StoreError as error:
