@@ -1,6 +1,7 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 from extractor import has_han
@@ -10,16 +11,15 @@ from gateway_memory.commands.memories import correct, forget, forget_named, list
 from gateway_memory.commands.receipts import (
     history,
     history_record,
+    rate,
     receipts,
     receipts_record,
     undo,
-    useful,
     why,
-    wrong,
 )
 from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
-from gateway_memory.commands.settings import link, switch_off, switch_on, unlink
+from gateway_memory.commands.settings import link, switch, unlink
 from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS
@@ -83,8 +83,8 @@ COMMANDS: Final = (
     Command(name="approve", aliases=("批准",), run=approve, shell=_ID, changes=True),
     Command(name="reject", aliases=("拒绝",), run=reject, shell=_ID, changes=True),
     Command(name="why", aliases=("为什么",), run=why),
-    Command(name="useful", aliases=("有用",), run=useful, shell=_MAYBE_ID, changes=True),
-    Command(name="wrong", aliases=("不对",), run=wrong, shell=_MAYBE_ID, changes=True),
+    Command(name="useful", aliases=("有用",), run=partial(rate, verdict="useful"), shell=_MAYBE_ID, changes=True),
+    Command(name="wrong", aliases=("不对",), run=partial(rate, verdict="wrong"), shell=_MAYBE_ID, changes=True),
     Command(name="undo", aliases=("撤销",), run=undo, shell=_MAYBE_ID, changes=True),
     Command(name="history", aliases=("来历",), run=history, record=history_record, shell=_ID),
     Command(
@@ -101,8 +101,8 @@ COMMANDS: Final = (
         record=receipts_record,
         shell=Shell(options=(Option(command="receipts", name="limit", metavar="N", in_chat="{}"),)),
     ),
-    Command(name="on", aliases=("打开",), run=switch_on, changes=True, waits=False),
-    Command(name="off", aliases=("关闭",), run=switch_off, changes=True, waits=False),
+    Command(name="on", aliases=("打开",), run=partial(switch, on=True), changes=True, waits=False),
+    Command(name="off", aliases=("关闭",), run=partial(switch, on=False), changes=True, waits=False),
     Command(name="link", aliases=("关联",), run=link, shell=_PERSON, changes=True),
     Command(name="unlink", aliases=("取消关联",), run=unlink, shell=_PERSON, changes=True),
     Command(name="help", aliases=("帮助",), run=show_help),

@@ -186,23 +186,17 @@ def _time(ports: CommandPorts, at: float) -> str:
 _TURN: Final = re.compile(r"#(\d{1,18})")
 
 
-async def useful(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Say that a memory was of use. rest: its id, "" for the reply as a whole; and the reply, as #TURN."""
-    return await _rate(ports, session, rest, "useful")
-
-
-async def wrong(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Rate a memory as one that should not have been injected, or the reply as wrong. rest: as for `useful`."""
-    return await _rate(ports, session, rest, "wrong")
-
-
 async def counted(ports: CommandPorts, session: Session, *, since: float = 0.0) -> dict[str, int]:
     """Return how often each verdict was given. since: epoch seconds."""
     verdicts = Counter(each.verdict for each in await ports.storage.ledger.rated(session.scope.key, since=since))
     return {"useful": verdicts["useful"], "wrong": verdicts["wrong"]}
 
 
-async def _rate(ports: CommandPorts, session: Session, rest: str, verdict: Verdict) -> str:
+async def rate(ports: CommandPorts, session: Session, rest: str, *, verdict: Verdict) -> str:
+    """Say that a memory was of use, or should not have been injected; or the same of the reply as a whole.
+
+    rest: the memory's id, "" for the reply; and the reply, as #TURN.
+    """
     named = _TURN.search(rest)
     identity = as_id(_TURN.sub("", rest))
     reply = await _reply(ports, session, int(named[1]) if named else 0)
