@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide
-from gateway_memory.capture.executor import Draft, PlanExecutor, known
+from gateway_memory.capture.executor import Draft, PlanExecutor, known, source_of
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST
@@ -394,11 +394,12 @@ class MemoryChanges:
             review = await self._waiting(scope, identity)
             if review is None:
                 return None
-            candidate = _candidate(review, text)
+            candidate, memory = _candidate(review, text), review.memory
+            source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn)
             draft.settled.append(Settled(id=identity, state="approved"))
             draft.reviewed, draft.room = True, await self._merger.room(scope)
             (near,) = await self._merger.near(scope, [candidate])
-            await self._merger.draft_candidate(_source(review), candidate, near, draft)
+            await self._merger.draft_candidate(source, candidate, near, draft)
             (outcome,) = draft.outcomes
             texts = {each.stored.entry.id: each.stored.entry.text for each in near}
             texts |= {memory.id: memory.text for memory in draft.added}
@@ -454,18 +455,4 @@ def _candidate(review: Review, text: str) -> Candidate:
         expires=date.fromisoformat(memory.expires) if memory.expires else None,
         turn=memory.turn,
         quote="" if text else memory.quote,
-    )
-
-
-def _source(review: Review) -> PendingTurn:
-    memory = review.memory
-    return PendingTurn(
-        id=memory.turn,
-        scope=review.scope,
-        session_key=memory.session_key,
-        session_id=memory.session_id,
-        user="",
-        reply="",
-        at=memory.at,
-        accepted_at=memory.at,
     )

@@ -94,6 +94,13 @@ class Draft:
         )
 
 
+def source_of(scope: str, session_key: str, session_id: str, at: float, *, turn: int = 0) -> PendingTurn:
+    """Return what a memory comes from where no turn's text is read: a session, and maybe the turn of a review."""
+    return PendingTurn(
+        id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at
+    )
+
+
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
     """Return the turns of each scope in the order in which they were said, imported ones apart."""
     ordered = sorted(turns, key=lambda turn: (*_kind(turn), turn.at if turn.imported else 0.0, turn.id))

@@ -24,7 +24,7 @@ from extractor import (
 )
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.executor import PlanExecutor, source_of
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.edge.prompts import is_chinese, is_significant
@@ -37,7 +37,6 @@ from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.record import MemoryRecord
@@ -102,10 +101,7 @@ class Saver:
             return await self.keep_stage(session.scope, session.key, session.session_id, text)
         now = self._runtime.clock()
         at = now.timestamp()
-        source = PendingTurn(
-            id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
-            at=at, accepted_at=at,
-        )  # fmt: skip
+        source = source_of(session.scope.key, session.key, session.session_id, at)
         turn = Turn(id=0, user=text, reply="", at=now)
         stated = Candidate(
             content=text,
