@@ -9,8 +9,8 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate, Decision, Known, decide
-from gateway_memory.capture.executor import Draft, PlanExecutor, known, source_of
+from extractor import Candidate, Decision, decide
+from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate, source_of
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST
@@ -24,7 +24,7 @@ from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.follower import Storage, turn_of
-from recall import Near, Stored, text_overlap
+from recall import Near, Stored
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
 
@@ -205,7 +205,7 @@ class Saves:
     async def _save(self, scope: Scope, group: Sequence[_Save]) -> Sequence[_Save]:
         """Save the first calls of a group that do not touch each other's memories; return the others."""
         near = await self._merger.near(scope, [save.candidate for save in group])
-        decisions = await compute(_decisions, [save.candidate for save in group], near)
+        decisions = await compute(_decisions, group, near)
         room = await self._merger.room(scope)
         drafts: dict[_Save, Draft] = {}
         for save, nearest, decision in zip(group, near, decisions, strict=True):
@@ -228,22 +228,14 @@ class Saves:
         return [save for save in group if not save.outcome.done()]
 
 
-def _decisions(candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
+def _decisions(group: Sequence[_Save], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
     """Decide about each candidate of a group; None for one that concerns an earlier one of the group."""
     decisions: list[Decision | None] = []
-    for number, (candidate, nearest) in enumerate(zip(candidates, near, strict=True)):
-        earlier = (
-            Known(
-                id=_OF_THE_GROUP,
-                text=other.content,
-                cosine=None,
-                overlap=text_overlap(other.content, candidate.content),
-                importance=other.importance,
-            )
-            for other in candidates[:number]
-        )
+    drafts = [record_of_candidate(save.candidate, save.source, identity=_OF_THE_GROUP, file="") for save in group]
+    for number, (save, nearest) in enumerate(zip(group, near, strict=True)):
+        earlier = (drafted(memory, save.candidate.content) for memory in drafts[:number])
         compared = [known(each) for each in nearest] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
-        decision = decide(candidate, compared)
+        decision = decide(save.candidate, compared)
         decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
     return decisions
 
