@@ -157,8 +157,12 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     elif hits.late:
         return phrase(session, "search_late_empty")
     else:
-        talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
-        answer = nothing_remembered(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
+        asked_span = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
+        answer = (
+            nothing_remembered(request.query, asked_span, ports.memory.zone)
+            if asked_span
+            else phrase(session, "search_empty")
+        )
     notes = [phrase(session, "search_late")] if hits.late else []
     if not hits.semantic and (hits or hits.outcome == "partial"):
         notes.append(phrase(session, "search_words"))

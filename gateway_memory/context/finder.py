@@ -193,15 +193,15 @@ class Finder:
         A query about what was said at some time finds only what is of that time, and its session records.
         """
         now = self._runtime.clock()
-        talk = talk_of(query, now.timestamp(), self._runtime.zone)
+        asked_span = talk_of(query, now.timestamp(), self._runtime.zone)
         if only and (only.since is not None or only.until is not None):
-            talk = None
-        if talk:
-            only = replace(only or Filter(), since=talk.start, until=talk.end)
+            asked_span = None
+        if asked_span:
+            only = replace(only or Filter(), since=asked_span.start, until=asked_span.end)
             kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
         archived: Found = Found()
         if ARCHIVED.intersection(kinds):
-            finding = self._word_search.find(session.scope, "" if talk else query, kinds, limit, only)
+            finding = self._word_search.find(session.scope, "" if asked_span else query, kinds, limit, only)
             kept = await self._runner.run("archive", _FIND_SECONDS, finding)
             archived = Found(kept or (), late=kept is None)
         if not RECALLED.intersection(kinds):
