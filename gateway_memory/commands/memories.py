@@ -108,7 +108,7 @@ def check_ours(session: Session, stored: Stored) -> None:
 
 # `/memory forget`: a memory, an exchange or a session, by its id or by words; and "forget that …" in plain words.
 
-_CANDIDATES: Final = 5
+_SUGGESTED: Final = 5
 _NEAREST: Final = 8
 _EXCHANGES: Final = 20
 """The exchanges that are looked through for the words of a request."""
@@ -138,7 +138,7 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
         return answer
     answer = await forget_named(ports, session, what)  # words may look like an id
     if answer is None:
-        raise NotDone(await _candidates(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
+        raise NotDone(await _suggestions(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
     return answer
 
 
@@ -243,11 +243,11 @@ async def _still_saying(
     return remaining
 
 
-async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
+async def _suggestions(ports: CommandPorts, session: Session, what: str) -> str | None:
     """List what a search finds for words that name nothing for certain."""
-    hits = await ports.memory.search(session, what, limit=_CANDIDATES)
-    candidates = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
-    return _which(session, candidates) if candidates else None
+    hits = await ports.memory.search(session, what, limit=_SUGGESTED)
+    suggestions = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
+    return _which(session, suggestions) if suggestions else None
 
 
 def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
@@ -258,7 +258,7 @@ def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
 
 
 def _choices(hits: Sequence[Hit]) -> list[tuple[str, str]]:
-    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_CANDIDATES]]
+    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_SUGGESTED]]
 
 
 def _has(text: str, what: str) -> bool:
