@@ -77,9 +77,9 @@ class Forgetter:
                 not quotable.gone.issuperset(turns) or learnt or recorded or any(each.content for each in observations)
             ):
                 return None
-            talk = self._unwritten(TALK, session_id, self._runtime.timestamp())
+            session_name = self._unwritten(TALK, session_id, self._runtime.timestamp())
             new = sum(turn not in quotable.gone for turn in turns)
-            return new, await self._forget_turns(draft, episodes, learnt=learnt, talk=talk)
+            return new, await self._forget_turns(draft, episodes, learnt=learnt, session_name=session_name)
 
     async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
@@ -132,11 +132,11 @@ class Forgetter:
         episodes: Sequence[Episode],
         *,
         learnt: Sequence[MemoryRecord] = (),
-        talk: MemoryRecord | None = None,
+        session_name: MemoryRecord | None = None,
     ) -> int:
         """Add to a draft that exchanges are forgotten with what was learnt from them; return the number of memories.
 
-        learnt: further memories. talk: names the session, if all of it is forgotten.
+        learnt: further memories. session_name: names the session, if all of it is forgotten.
         """
         scope, turns = draft.scope, [episode.turn for episode in episodes]
         memories = {each.id: each for each in [*learnt, *await self._storage.ledger.of_turns(scope.key, turns)]}
@@ -146,7 +146,7 @@ class Forgetter:
         memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
         reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
         draft.settled += [Settled(id=each.memory.id, state="forgotten") for each in reviews]
-        names = [self._name(episode) for episode in episodes] + ([talk] if talk else [])
+        names = [self._name(episode) for episode in episodes] + ([session_name] if session_name else [])
         sides = [side for episode in episodes for side in (episode.user, episode.reply)]
         words = [text for side in sides for text in sentences_of(side)]
         await self._forget(draft, [*memories.values(), *names], "command", more=words)
