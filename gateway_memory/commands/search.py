@@ -157,12 +157,8 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     elif hits.late:
         return phrase(session, "search_late_empty")
     else:
-        asked_span = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
-        answer = (
-            nothing_remembered(request.query, asked_span, ports.memory.zone)
-            if asked_span
-            else phrase(session, "search_empty")
-        )
+        span = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
+        answer = nothing_remembered(request.query, span, ports.memory.zone) if span else phrase(session, "search_empty")
     notes = [phrase(session, "search_late")] if hits.late else []
     if not hits.semantic and (hits or hits.outcome == "partial"):
         notes.append(phrase(session, "search_words"))
