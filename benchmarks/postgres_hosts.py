@@ -187,7 +187,7 @@ async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path, us
 
         times = {}
         # Both are measured alone: turns wait while they are accepted.
-        async with memory._opened().processor._working:  # noqa: SLF001
+        async with memory._opened().processor._plan_lock:  # noqa: SLF001
             await told_to_go()
             began = time.perf_counter()
             await asyncio.gather(*(talk(number) for number in range(len(sessions))))

@@ -24,7 +24,7 @@ from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
-from gateway_memory.commands.table import COMMANDS
+from gateway_memory.commands.dispatch import COMMANDS
 from gateway_memory.config.keys import KeyPath, dotted, expected, known_keys, known_paths, scan
 from gateway_memory.config.load import chinese_meanings, reference_text
 from gateway_memory.edge.phrases import CHAT, SHELL, Language

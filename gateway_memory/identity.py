@@ -58,14 +58,6 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
     return (parts[at], *_ALSO[parts[at]], *threaded)
 
 
-def agent_of(key: str) -> str | None:
-    """Return the agent that an OpenClaw session key names, or None for any other key."""
-    match key.split(":"):
-        case ["agent", agent, _, *_] if agent:
-            return agent
-    return None
-
-
 # What a host knows of a message's sender, and who that is.
 
 _FLAG = "is_owner"
@@ -128,7 +120,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class CheckedFacts:
     """Checked facts, in the form in which they are compared; "" for what is not known."""
 
     key: str
@@ -142,7 +134,7 @@ class Known:
     is_owner: bool
 
 
-def checked(facts: Facts) -> Known:
+def checked(facts: Facts) -> CheckedFacts:
     """Return the facts in the form in which they are compared.
 
     Raises:
@@ -163,10 +155,10 @@ def checked(facts: Facts) -> Known:
         else:
             raise UsageError(f"{each.name}: expected text with a visible character and without control characters")
     texts |= {"channel": channel_name(texts["channel"]), "chat_type": texts["chat_type"].lower()}
-    return Known(**{name: texts[name] for name in _COMPARED}, is_owner=facts.is_owner is True)
+    return CheckedFacts(**{name: texts[name] for name in _COMPARED}, is_owner=facts.is_owner is True)
 
 
-_COMPARED: Final = tuple(each.name for each in fields(Known) if each.name != _FLAG)
+_COMPARED: Final = tuple(each.name for each in fields(CheckedFacts) if each.name != _FLAG)
 
 
 # What a session key and a chat's id say about the chat of a message: a direct chat with a peer, or a room.
@@ -285,7 +277,7 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     return replace(speaker, project=known.project or None) if isinstance(speaker, Speaker) else speaker
 
 
-def _of_no_chat(known: Known) -> Refused:
+def _of_no_chat(known: CheckedFacts) -> Refused:
     given = f"chat_type is {known.chat_type!r}" if known.chat_type else "chat_type is not given"
     return Refused(
         reason=f'{given}: the host must say "direct", "group", "channel" or "thread"; if only the owner uses this '
@@ -293,7 +285,7 @@ def _of_no_chat(known: Known) -> Refused:
     )
 
 
-def _room(known: Known, of_key: Chat) -> Speaker | Refused:
+def _room(known: CheckedFacts, of_key: Chat) -> Speaker | Refused:
     if of_key.kind == "direct" and known.key.lower().startswith("agent:"):
         return Refused(reason=f"chat_type is {known.chat_type!r}, but the session key names a direct chat")
     if not (known.channel and known.chat_id):
@@ -301,7 +293,7 @@ def _room(known: Known, of_key: Chat) -> Speaker | Refused:
     return Speaker(room=_joined(known.channel, known.account_id, known.chat_id))
 
 
-def _direct(known: Known, settings: IdentitySettings, declared: str, of_key: Chat) -> Speaker | Refused:
+def _direct(known: CheckedFacts, settings: IdentitySettings, declared: str, of_key: Chat) -> Speaker | Refused:
     chosen = known.channel in CHOSEN_IDS and declared != "verified"
     sender = bool(known.channel and known.sender_id and not chosen)
     claims = list(_claims(known, settings, declared, sender=sender))
@@ -331,7 +323,7 @@ def _direct(known: Known, settings: IdentitySettings, declared: str, of_key: Cha
 
 
 def _claims(
-    known: Known, settings: IdentitySettings, declared: str, *, sender: bool
+    known: CheckedFacts, settings: IdentitySettings, declared: str, *, sender: bool
 ) -> Iterator[tuple[Owner | str, str]]:
     """Yield everybody whom a statement makes of the sender, and what states it."""
     if declared == "owner":
@@ -353,7 +345,7 @@ def _claims(
         yield known.person, "person"
 
 
-def _elsewhere(known: Known, whose: set[Owner | str], chat: Chat, what: str) -> str:
+def _elsewhere(known: CheckedFacts, whose: set[Owner | str], chat: Chat, what: str) -> str:
     """Return why a chat can't be the sender's own direct one, or "". what: what names the chat."""
     if chat.kind == "room":
         return f"chat_type is {known.chat_type!r}, but {what} names a group"

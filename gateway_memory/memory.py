@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Self
 
 from gateway_memory.calls.conversation import only_our_errors
 from gateway_memory.calls.memories import ReplyingCalls
+from gateway_memory.calls.shell import answer_request
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
-from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger, local_now
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter

@@ -11,7 +11,7 @@ from extractor import has_han
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.edge.prompts import Prompts
-from gateway_memory.identity import agent_of, session_types
+from gateway_memory.identity import session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
 
@@ -24,6 +24,10 @@ Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "obs
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
 """The features that `/memory on` and `/memory off` switch for one session."""
 
+_SETTINGS: Final = dict(
+    zip(FEATURES, ("auto_extract", "auto_recall", "notify", "incremental_sync", "observations"), strict=True)
+)
+"""The settings of each feature."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
 
@@ -70,11 +74,12 @@ class InContext:
         self.partial = False
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
         self._in_opening: frozenset[_Item] = frozenset()
-        self._opens_reply = False
+        self.opens_reply = False
         """Whether the host has asked for the opening before this reply, and so injects it."""
         self._items: set[_Item] = set()
         self._ever: set[_Item] = set()
-        self._removed: set[str] = set()
+        self.removed: set[str] = set()
+        """The ids of memories of whose removal the model was informed."""
         self._compacted_upto = 0
 
     @property
@@ -101,14 +106,6 @@ class InContext:
             self._items.clear()
         self.ephemeral = ephemeral
 
-    def open_reply(self) -> None:
-        """Record that the host has asked for the opening, and injects it with the next reply."""
-        self._opens_reply = True
-
-    def close_reply(self) -> None:
-        """Record that the context of a reply is made. An ephemeral opening is not part of the next one."""
-        self._opens_reply = False
-
     def add(self, memories: Iterable[tuple[str, str]]) -> None:
         """Record memories (id, text) that the conversation itself contains."""
         items = _items(memories)
@@ -129,16 +126,12 @@ class InContext:
         item = _Item(identity, _digest(text))
         self._ever.discard(item)
         self._items.discard(item)
-        self._removed.add(identity)
-
-    def was_removed(self, identity: str) -> bool:
-        """Return whether the model was informed of a memory's removal."""
-        return identity in self._removed
+        self.removed.add(identity)
 
     def has(self, identity: str, text: str) -> bool:
         """Return whether the context contains a memory."""
         item = _Item(identity, _digest(text))
-        return item in self._items or (self._opens_reply and item in self._in_opening)
+        return item in self._items or (self.opens_reply and item in self._in_opening)
 
     def has_outside_opening(self, identity: str, text: str) -> bool:
         """Return whether the context has a memory outside its opening, so that a new opening can leave it out."""
@@ -179,21 +172,21 @@ def _digest(text: str) -> int:
 class PendingUpdates:
     """What other sessions learnt, on its way to a session.
 
-    restored: the highest numbers, by origin, of the events that a restart restored to the inbox.
-    delivered: the number of the last event of each origin that was in a prompt of the session before this process
+    restored_upto: the highest numbers, by origin, of the events that a restart restored to the inbox.
+    shown_upto: the number of the last event of each origin that was in a prompt of the session before this process
     resumed it.
     """
 
     def __init__(self, settings: MemorySync) -> None:
         notify = settings.notify
         self.inbox = Inbox(notify.max_pending_updates, max_age_seconds=notify.pending_max_age_seconds)
-        self.restored: dict[str, int] = {}
-        self.delivered: Mapping[str, int] = {}
+        self.restored_upto: dict[str, int] = {}
+        self.shown_upto: Mapping[str, int] = {}
 
     def clear(self) -> None:
-        """Drop what is pending: a new incarnation begins."""
+        """Drop what is pending: a new session begins under the key."""
         self.inbox.take()
-        self.restored, self.delivered = {}, {}
+        self.restored_upto, self.shown_upto = {}, {}
 
 
 class Position(NamedTuple):
@@ -201,12 +194,12 @@ class Position(NamedTuple):
 
     generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
     first look.
-    change: the number of the last change of the files.
+    last_change: the number of the last change of the files.
     """
 
     generation: int = 0
     revision: int | None = None
-    change: int = -1
+    last_change: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,11 +242,11 @@ class Session:
         """The types of the session, the most specific one first."""
         self.settings = settings
         self.session_id = ""
-        self.context = InContext()
+        self.in_context = InContext()
         self.pending = PendingUpdates(settings)
         self.position = Position()
         self.switches = Switches()
-        self.ended = True
+        self.is_open = False
         self.ending = False
         """Whether the end has begun and is not yet known to be completed."""
         self.detached = False
@@ -280,7 +273,7 @@ class Session:
         """The number of the last turn that this session has kept."""
 
     def __repr__(self) -> str:
-        return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
+        return f"<Session {self.session_id} {self.scope.key}{'' if self.is_open else ' ended'}>"
 
     @property
     def key(self) -> str:
@@ -295,12 +288,12 @@ class Session:
     @property
     def opening(self) -> str:
         """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
-        return "" if self.incognito else self.context.opening
+        return "" if self.incognito else self.in_context.opening
 
     @property
     def opening_partial(self) -> bool:
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
-        return self.context.partial
+        return self.in_context.partial
 
     @property
     def incognito(self) -> bool:
@@ -327,35 +320,28 @@ class Session:
 
     def on(self, feature: Feature) -> bool:
         """Return whether a feature is enabled: by the user's `/memory on` or `off`, else by the config."""
-        settings = self.settings
-        configured = {
-            "autoExtract": settings.auto_extract.enabled,
-            "autoRecall": settings.auto_recall.enabled,
-            "notify": settings.notify.enabled,
-            "incrementalSync": settings.incremental_sync.enabled,
-            "observations": settings.observations.enabled,
-        }
-        return self.switches.features.get(feature, configured[feature])
+        configured: bool = getattr(self.settings, _SETTINGS[feature]).enabled
+        return self.switches.features.get(feature, configured)
 
     def reset(self, session_id: str) -> None:
         """Begin a new session under the key (a new id), with an empty context."""
         self.session_id = session_id
         self.ending = False
-        ephemeral, self.context = self.context.ephemeral, InContext()
-        self.context.ephemeral = ephemeral
+        ephemeral, self.in_context = self.in_context.ephemeral, InContext()
+        self.in_context.ephemeral = ephemeral
         self.pending.clear()
         self.position = Position()
         self.digest, self.opening_state = "", None
         self.recent.clear()
 
     def close(self, *, ending: bool = False) -> None:
-        """Record that the incarnation is over. ending: its results are still being saved."""
-        self.ended, self.ending = True, ending or self.ending
+        """Record that the session is over. ending: its results are still being saved."""
+        self.is_open, self.ending = False, ending or self.ending
 
     def open_with(self, text: str, memories: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
         """Replace the opening. memories: in it (id, text). partial: a part is missing, and the opening says so."""
         text = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
-        self.context.open_with(text, memories, partial=partial)
+        self.in_context.open_with(text, memories, partial=partial)
         self.opening_kept = False
 
     def receive(self, message: str) -> None:
@@ -373,9 +359,17 @@ class Session:
 
     def compacted(self) -> None:
         """Report that the host has compacted this session's context. Its memories may be injected again."""
-        self.context.compact(self.last_turn)
+        self.in_context.compact(self.last_turn)
         if self.opening_kept:  # what it leaves out was in the conversation, and is not any more
             self.opening_state, self.opening_kept = None, False
+
+
+def agent_of(key: str) -> str | None:
+    """Return the agent that an OpenClaw session key names, or None for any other key."""
+    match key.split(":"):
+        case ["agent", agent, _, *_] if agent:
+            return agent
+    return None
 
 
 class SessionRegistry:
@@ -406,7 +400,7 @@ class SessionRegistry:
     def open_of(self, key: str, origin: Scope) -> Session | None:
         """Return the key's session that is open in this process for an identity, if there is one."""
         of_key = (each for each in self._open.values() if each.key == key and each.who.origin == origin)
-        return next((each for each in of_key if not each.ended), None)
+        return next((each for each in of_key if each.is_open), None)
 
     def detached(self, who: Who, session_id: str, switches: Mapping[str, bool] | None = None) -> Session:
         """Return a session for commands from outside its conversation.
@@ -420,11 +414,11 @@ class SessionRegistry:
         session = self._made(who)
         session.reset(session_id)
         session.switches.features = switches or {}
-        session.detached, session.ended = True, False
+        session.detached = session.is_open = True
         return session
 
     def opened(self, session: Session) -> None:
-        """Register a session that has started an incarnation."""
+        """Register a session that was opened."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
     def move(self, session: Session, scope: Scope) -> None:
@@ -483,7 +477,7 @@ class SessionRegistry:
         """Record that the session from which a memory comes has said it, if that session is open."""
         session = self._open.get(memory.session_id)
         if session:
-            session.context.add([(memory.id, memory.text)])
+            session.in_context.add([(memory.id, memory.text)])
 
     def keep_opening(self, scope: str, memories: "Sequence[MemoryRecord]", before: int, after: int) -> None:
         """Keep an opening current although its scope has changed, if only the session's own new memories changed it.
@@ -491,7 +485,7 @@ class SessionRegistry:
         before, after: the numbers of the scope's changes, see `Follower.refresh`.
         """
         session = self._open.get(memories[0].session_id) if memories else None
-        if session is None or session.context.ephemeral or session.opening_state is None:
+        if session is None or session.in_context.ephemeral or session.opening_state is None:
             return
         if all(memory.session_id == session.session_id for memory in memories):
             state = session.opening_state
@@ -502,4 +496,4 @@ class SessionRegistry:
         """Remove forgotten text from the openings of a scope's sessions."""
         for session in self._by_key.values():
             if any(each.key == scope for each in session.who.scopes):
-                session.context.withhold(scope, withheld)
+                session.in_context.withhold(scope, withheld)

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from extractor import Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.intake import TurnIntake
-from gateway_memory.capture.lifecycle import Lifecycle, Saver
+from gateway_memory.capture.lifecycle import Lifecycle, Retention, Saver
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.processor import Debouncer, TurnProcessor
+from gateway_memory.capture.processor import BatchStage, Filing, RulesStage, TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
-from gateway_memory.capture.stages import BatchStage, Filing, RulesStage
-from gateway_memory.capture.upkeep import Distiller, Retention
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
@@ -29,14 +28,12 @@ from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
-from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.sync.follower import Follower, Storage
-from gateway_memory.sync.health import HealthKeeper
+from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.opening import open_storage
-from gateway_memory.sync.peers import Peers, check_watching, watch
+from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
@@ -53,19 +50,6 @@ _CLOSING_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capture:
-    """The parts that process replies and change memories by name."""
-
-    changes: MemoryChanges
-    reader: Reader
-    executor: PlanExecutor
-    processor: TurnProcessor
-    distiller: Distiller
-    importer: Importer
-    linker: ContentLinker
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMemory:
     """The parts that the calls of an open memory use. All background tasks are running."""
 
@@ -73,7 +57,7 @@ class OpenMemory:
     storage: Storage
     sessions: SessionRegistry
     bus: Bus
-    context: ContextBuilder
+    builder: ContextBuilder
     finder: Finder
     intake: TurnIntake
     processor: TurnProcessor
@@ -133,10 +117,9 @@ async def open_memory(
     announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
     if notifier:
         announcer.add(notifier)
-    _watch(stack, storage.documents.folder, runtime, storage.follower, sessions.scopes)
-    context = ContextBuilder(runtime, storage, bus.delivered_upto)
-    models = _open_models(stack, runtime.settings, extract)
-    opened_at = runtime.timestamp()
+    _watch(stack, runtime, storage, sessions)
+    builder = ContextBuilder(runtime, storage, bus.delivered_upto)
+    models, opened_at = _open_models(stack, runtime.settings, extract), runtime.timestamp()
 
     def state() -> ProcessState:
         updates, sessions_waiting = bus.waiting()
@@ -144,7 +127,7 @@ async def open_memory(
             pid=os.getpid(),
             since=opened_at,
             model=models.name,
-            model_rests=models.rest,
+            model_rests=models.any_rests,
             problem=storage.recaller.problem,
             replaced=storage.recaller.replaced,
             alarm=runtime.metrics.capture_alarm(runtime.clock()),
@@ -156,10 +139,17 @@ async def open_memory(
     health = HealthKeeper(runtime, storage.health, state)
     stack.push_async_callback(health.close)
     run_in_background(stack, health.run(), "health")
-    capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
-    saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
-    lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
-    stack.push_async_callback(_finish, lifecycle, capture.processor)
+    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
+    executor = PlanExecutor(runtime, storage, announcer, sessions)
+    changes = MemoryChanges(runtime, storage, merger, executor)
+    filing = Filing(runtime, merger, executor, changes)
+    rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)
+    processor = TurnProcessor(runtime, storage, executor, rules, batch)
+    run_in_background(stack, storage.recaller.run(), "embed")
+    run_in_background(stack, processor.run(), "worker")
+    saver, distiller = Saver(runtime, storage, changes, executor, reader), Distiller(runtime, storage, merger, executor)
+    lifecycle = Lifecycle(runtime, storage, sessions, saver, distiller, processor)
+    stack.push_async_callback(_finish, lifecycle, processor)
     stack.push_async_callback(_release, storage.sessions)
     run_in_background(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage)
@@ -167,33 +157,27 @@ async def open_memory(
     run_in_background(stack, storage.episode_follower.run(), "episodes")
     run_in_background(stack, _finish_index(storage), "index")
     if storage.wait_notified:
-        peers = Peers(
-            runtime,
-            storage.event_log,
-            storage.wait_notified,
-            bus.publish,
-            capture.processor.wake,
-            by_others=bool(notifier),
-        )
+        peers = Peers(runtime, storage, bus.publish, processor.wake, by_others=bool(notifier))
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
     subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
-    starter = SessionStarter(runtime, storage, sessions, context, capture.changes, subscriptions)
+    starter = SessionStarter(runtime, storage, sessions, builder, changes, subscriptions)
     ends = SessionEnds(
         registry=sessions,
         sessions=storage.sessions,
         lifecycle=lifecycle,
-        processor=capture.processor,
+        processor=processor,
         unsubscribe=bus.unsubscribe,
     )
-    links = LinkBook(runtime, storage.links, storage.event_log.journal, capture.linker, ends)
+    linker = ContentLinker(runtime, storage, merger, executor, changes)
+    links = LinkBook(runtime, storage.links, storage.event_log.journal, linker, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,
-        changes=capture.changes,
+        changes=changes,
         links=links,
-        caught_up=capture.processor.caught_up,
+        caught_up=processor.caught_up,
         switched=starter.switched,
         health=health,
     )
@@ -207,11 +191,11 @@ async def open_memory(
         storage=storage,
         sessions=sessions,
         bus=bus,
-        context=context,
-        finder=Finder(runtime, storage, context.runner),
-        intake=TurnIntake(runtime, storage.turns, storage.sessions, capture.processor),
-        processor=capture.processor,
-        distiller=capture.distiller,
+        builder=builder,
+        finder=Finder(runtime, storage, builder.runner),
+        intake=TurnIntake(runtime, storage, executor.wake),
+        processor=processor,
+        distiller=distiller,
         starter=starter,
         saver=saver,
         lifecycle=lifecycle,
@@ -219,46 +203,11 @@ async def open_memory(
         retention=retention,
         commands=Commands(commands),
         browsing=Browsing(commands),
-        importer=capture.importer,
+        importer=Importer(runtime, storage, merger, executor),
         exporter=Exporter(storage),
-        backlog=Backlog(runtime, storage.episodes, storage.turns, capture.processor),
+        backlog=Backlog(runtime, storage.episodes, storage.turns, processor),
         links=links,
         notifier=notifier,
-    )
-
-
-def _open_capture(
-    stack: AsyncExitStack,
-    runtime: Runtime,
-    storage: Storage,
-    announcer: Announcer,
-    sessions: SessionRegistry,
-    models: Models,
-) -> Capture:
-    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
-    executor = PlanExecutor(runtime, storage, announcer, sessions)
-    changes = MemoryChanges(runtime, storage, merger, executor)
-    filing = Filing(runtime, merger, executor, changes)
-    settings = runtime.settings.auto_extract
-    debouncer = Debouncer(settings.debounce_seconds, settings.max_wait_seconds)
-    processor = TurnProcessor(
-        runtime,
-        storage,
-        executor,
-        RulesStage(runtime, storage.episode_follower, filing, changes),
-        BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
-        debouncer,
-    )
-    run_in_background(stack, storage.recaller.run(), "embed")
-    run_in_background(stack, processor.run(), "worker")
-    return Capture(
-        changes=changes,
-        reader=reader,
-        executor=executor,
-        processor=processor,
-        distiller=Distiller(runtime, storage, merger, executor),
-        importer=Importer(runtime, storage, merger, executor),
-        linker=ContentLinker(runtime, storage, merger, executor, changes),
     )
 
 
@@ -285,20 +234,14 @@ async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Stora
         return None
     from gateway_memory.sync.mqtt import open_notifier
 
-    return await open_notifier(stack, notify.mqtt, runtime, storage.event_log, storage.follower, bus.publish)
+    return await open_notifier(stack, runtime, storage, bus.publish)
 
 
-def _watch(
-    stack: AsyncExitStack,
-    workspace: Path | None,
-    runtime: Runtime,
-    follower: Follower,
-    scopes: Callable[[], list[Scope]],
-) -> None:
-    sync = runtime.settings.incremental_sync
+def _watch(stack: AsyncExitStack, runtime: Runtime, storage: Storage, sessions: SessionRegistry) -> None:
+    sync, workspace = runtime.settings.incremental_sync, storage.documents.folder
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
-        run_in_background(stack, watch(workspace, scopes, follower.refresh), "watch")
+        run_in_background(stack, watch(workspace, sessions.scopes, storage.follower.refresh), "watch")
 
 
 async def _release(sessions: Sessions) -> None:

@@ -11,13 +11,19 @@ from typing import Any, Final, TypeVar, Unpack
 
 from gateway_memory.capture.requests import masked_block
 from gateway_memory.context.builder import Context
-from gateway_memory.context.finder import as_query
-from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
+from gateway_memory.edge.content import (
+    Content,
+    as_query,
+    instant_of,
+    is_untrusted,
+    milliseconds_of,
+    text_of,
+    well_formed,
+)
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session, Who
 from gateway_memory.store.journal.sessions import End
@@ -122,13 +128,8 @@ class ConversationCalls(Calls):
             StoreError: the session could not be opened.
         """
         opened = self._opened()
-        if not is_name(key):
-            raise UsageError(
-                f"key={shortened(key)}: expected a session key that is not empty, "
-                f"of at most {LONGEST_NAME} bytes in UTF-8"
-            )
+        key = _checked_key(key)
         origin, *joined = resolve_scopes(**whose)
-        key = without_secrets(key)
         try:
             scope = await opened.links.resolved(origin)
         except StoreError:  # a session that is open goes on: its turns are durable on this host
@@ -137,7 +138,7 @@ class ConversationCalls(Calls):
                 raise
             return session
         session = opened.sessions.get(key, scope, origin)
-        session.context.set_ephemeral(ephemeral=ephemeral)
+        session.in_context.set_ephemeral(ephemeral=ephemeral)
         try:
             await opened.starter.join(session, tuple(joined))
             await opened.starter.start(session)
@@ -193,7 +194,7 @@ class ConversationCalls(Calls):
         opened = self._opened()
         origin, *joined = resolve_scopes(**whose)
         scope = await opened.links.resolved(origin)
-        await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
+        await opened.builder.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         who = Who(key=f"agent:{self.agent}:shell", scope=scope, origin=scope, joined=tuple(joined))
         return opened.sessions.detached(who, "shell")
 
@@ -243,7 +244,7 @@ class ConversationCalls(Calls):
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
-        session.context.close_reply()
+        session.in_context.opens_reply = False  # an ephemeral opening is not part of the next reply
         return context
 
     async def after_reply(
@@ -345,7 +346,7 @@ class ConversationCalls(Calls):
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
         _, rows = await opened.storage.recaller.added_since(session.scope.key, session.position.revision or 0)
-        session.context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
+        session.in_context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
         self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None
@@ -371,7 +372,7 @@ class ConversationCalls(Calls):
             error="" if session.incognito else text_of(error, "error"),
             duration_ms=None if duration_ms is None else milliseconds_of(duration_ms, "duration_ms"),
         )
-        if (session.ended and not session.ending) or opened.sessions.is_resumed(session):
+        if not (session.is_open or session.ending) or opened.sessions.is_resumed(session):
             return
         session_id = session.session_id
         session.close(ending=True)
@@ -421,12 +422,7 @@ class ConversationCalls(Calls):
             StoreError: the sessions could not be read or resumed.
         """
         opened = self._opened()
-        if not is_name(key):
-            raise UsageError(
-                f"key={shortened(key)}: expected a session key that is not empty, "
-                f"of at most {LONGEST_NAME} bytes in UTF-8"
-            )
-        key = without_secrets(key)
+        key = _checked_key(key)
         sessions: list[Session] = []
         for name in await opened.storage.sessions.open_scopes(key):
             scope = Scope.parse(name)
@@ -447,19 +443,28 @@ class ConversationCalls(Calls):
         return await self._opened(session).starter.opening(session)
 
 
+def _checked_key(key: str) -> str:
+    """Return a session key without secrets. Raises UsageError: it is none."""
+    if not is_name(key):
+        raise UsageError(
+            f"key={shortened(key)}: expected a session key that is not empty, of at most {LONGEST_NAME} bytes in UTF-8"
+        )
+    return without_secrets(key)
+
+
 async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
     linked = session.who.origin != session.scope  # another process may have ended the link
-    if session.ended or session.starting.locked() or linked:
+    if not session.is_open or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
-        if not await opened.context.runner.completes("begin", left, begin):
+        if not await opened.builder.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     deliver_pending = True
     if opened.storage.wait_notified is not None and len(session.pending.inbox):  # they may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         look = opened.starter.start_if_deleted(session)
-        deliver_pending = await opened.context.runner.completes("deleted", left, look)
-    return await opened.context.build(session, message, at, deadline, deliver_pending=deliver_pending)
+        deliver_pending = await opened.builder.runner.completes("deleted", left, look)
+    return await opened.builder.build(session, message, at, deadline, deliver_pending=deliver_pending)
 
 
 def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:

@@ -6,11 +6,11 @@ from datetime import date, datetime
 from typing import Any, Final, Literal, Unpack, get_args
 
 from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
-from gateway_memory.capture.upkeep import Distilled
+from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
-from gateway_memory.context.finder import Found, as_query
-from gateway_memory.edge.content import Content, count_of, share_of, text_of, texts_of, well_formed
+from gateway_memory.context.finder import Found
+from gateway_memory.edge.content import Content, as_query, count_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.edge.repeats import Work
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity import Facts, without_secrets
@@ -319,7 +319,7 @@ class MemoryCalls(ConversationCalls):
             StoreError: the journal could not be read or written.
         """
         opened = self._opened(session)
-        return "" if session.ended else await opened.lifecycle.stop(session, status)
+        return await opened.lifecycle.stop(session, status) if session.is_open else ""
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts of the session's scope that qualify to MEMORY.md now; return them with the reasons.
@@ -375,14 +375,14 @@ class MemoryCalls(ConversationCalls):
         A repeat that comes while the first one runs waits for it.
 
         work: does what the request asks for; returns a JSON object.
-        unknown: runs in the place of `work` if the request began before and was not answered, because the process was
-        killed or its store failed in between. By default, the work runs again.
+        unknown: runs in the place of `work` if the request began before and was not answered, because the
+        process was killed or its store failed in between. By default, the work runs again.
         sure: whether work that raises StoreError has changed nothing, so that a repeat may run it again.
 
         Raises:
             StoreError: the request could not be recorded, or its work could not be done.
         """
-        return await self._opened().repeats.run(request, work, unknown=unknown, sure=sure)
+        return await self._opened().repeats.run(request, work, if_interrupted=unknown, repeatable=sure)
 
 
 class ReplyingCalls(MemoryCalls):

@@ -1,27 +1,30 @@
-"""Changes by request: correct, pin, undo, expire, save. Each builds a plan and executes it."""
+"""Changes by request: correct, pin, undo, expire, save, approve, reject. Each is one plan."""
 
+import asyncio
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from heapq import nlargest
+from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate
-from gateway_memory.capture.executor import Draft, PlanExecutor
+from extractor import Candidate, Decision, decide
+from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate, source_of
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
-from gateway_memory.capture.reviewing import Reviewing
-from gateway_memory.capture.saves import Saves
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.capture.reader import NEAREST
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
-from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
+from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired
+from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated, Verdict
-from gateway_memory.sync.episodes import turn_of
-from gateway_memory.sync.follower import Storage
-from recall import Stored
+from gateway_memory.sync.follower import Storage, turn_of
+from recall import Near, Stored
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
 
@@ -36,7 +39,7 @@ class MemoryState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class UndoRefused:
     """The reason why the newest change is not undone: a person has edited everything that it added.
 
     edited: (the memory as stored, its current text or "" if deleted).
@@ -56,7 +59,7 @@ def inverse(
     *,
     at: float,
     only: str = "",
-) -> Plan | Refused | None:
+) -> Plan | UndoRefused | None:
     """Return the plan that undoes a change, or None if nothing of it is active any more.
 
     Later edits by hand are kept.
@@ -70,13 +73,15 @@ def inverse(
     plan = change.plan
     # What an import put into the history never stood here.
     replaced = () if plan.stage == "import" else plan.retired
-    present = [memory for memory in plan.added if _state(states, memory) in ("active", "deleted")]
+    gone = MemoryState(state="")
+    present = [memory for memory in plan.added if states.get(memory.id, gone).state in ("active", "deleted")]
     added = [memory for memory in present if states[memory.id].text in (memory.text, "")]
     removed = {memory.id for memory in added}
     retired = [
         item
         for item in replaced
-        if _is_unchanged(states.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in removed)
+        if (state := states.get(item.memory.id)) and (state.state, state.replaced_by) == (item.state, item.replaced_by)
+        if not item.replaced_by or item.replaced_by in removed
     ]
     if only:
         ids = {only} | {item.replaced_by for item in retired if item.memory.id == only}
@@ -99,7 +104,7 @@ def inverse(
     settled = () if only or len(added) < len(plan.added) else again
     if not added and not retired and not moved and not settled:
         edited = tuple((memory, states[memory.id].text) for memory in present)
-        return Refused(at=plan.at, edited=edited) if edited else None
+        return UndoRefused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
     outcomes = [ReceiptLine(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
@@ -125,65 +130,164 @@ def inverse(
     )
 
 
-def _state(states: Mapping[str, MemoryState], memory: MemoryRecord) -> str:
-    return states[memory.id].state if memory.id in states else ""
-
-
-def _is_unchanged(states: MemoryState | None, item: Retired) -> bool:
-    return states is not None and (states.state, states.replaced_by) == (item.state, item.replaced_by)
-
-
+_DAY_SECONDS: Final = 86400.0
 _UNDONE_WITHIN: Final = 200
 """The number of newest changes that an undo considers."""
 
 
+# Facts that agents save: calls for one scope that come together share one write of its files.
+
+_AT_ONCE: Final = 64
+_OF_THE_GROUP: Final = "#"
+"""Stands for the id of a memory that has none yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Save:
+    """One call. `source` has the id 0."""
+
+    source: PendingTurn
+    candidate: Candidate
+    outcome: asyncio.Future[ReceiptLine]
+
+
+class Saves:
+    """Merges candidates from agents. Each call has a plan, and so a receipt and an undo, of its own.
+
+    A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
+    """
+
+    def __init__(self, merger: Merger, executor: PlanExecutor) -> None:
+        self._merger = merger
+        self._executor = executor
+        self._waiting: dict[str, deque[_Save]] = {}
+        self._working: set[asyncio.Task[None]] = set()
+
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
+        """Merge one candidate, and return the outcome.
+
+        Raises:
+            StoreError, RecallError: it could not be written.
+        """
+        save = _Save(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
+        self._merger.expect(candidate)  # beside the group that is being written
+        if scope.key not in self._waiting:
+            self._waiting[scope.key] = deque()
+            working = asyncio.create_task(self._work(scope), name="gateway-memory-saves")
+            self._working.add(working)
+            working.add_done_callback(self._working.discard)
+        self._waiting[scope.key].append(save)
+        return await save.outcome
+
+    async def _work(self, scope: Scope) -> None:
+        """Save what waits for a scope, group by group."""
+        waiting = self._waiting[scope.key]
+        group: list[_Save] = []
+        try:
+            while waiting:
+                try:
+                    async with self._executor.writing(scope):
+                        group = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
+                        group = [save for save in group if not save.outcome.cancelled()]
+                        rest = await self._save(scope, group)
+                    waiting.extendleft(reversed(rest))
+                except Exception as error:  # noqa: BLE001 - it belongs to the callers
+                    for save in group or [*waiting]:
+                        _fail(save, error)
+                    if not group:
+                        waiting.clear()
+                group = []
+        finally:
+            del self._waiting[scope.key]
+            for save in (*group, *waiting):
+                save.outcome.cancel()
+
+    async def _save(self, scope: Scope, group: Sequence[_Save]) -> Sequence[_Save]:
+        """Save the first calls of a group that do not touch each other's memories; return the others."""
+        near = await self._merger.near(scope, [save.candidate for save in group])
+        decisions = await compute(_decisions, group, near)
+        room = await self._merger.room(scope)
+        drafts: dict[_Save, Draft] = {}
+        for save, nearest, decision in zip(group, near, decisions, strict=True):
+            replaces = decision is None or decision.action in ("update", "supersede")
+            if decision is None or (replaces and drafts):
+                break
+            draft, by_id = Draft(scope, "save", room=room), {each.stored.entry.id: each for each in nearest}
+            try:
+                await self._merger.draft_decision(save.source, save.candidate, decision, by_id, draft)
+            except Exception as error:  # noqa: BLE001 - it belongs to this caller alone
+                _fail(save, error)
+                continue
+            room, drafts[save] = draft.room, draft
+            if replaces:  # its undo restores the file exactly, so it is written alone
+                break
+        await self._executor.complete(*drafts.values())
+        for save, draft in drafts.items():
+            if not save.outcome.done():
+                save.outcome.set_result(draft.outcomes[-1])
+        return [save for save in group if not save.outcome.done()]
+
+
+def _decisions(group: Sequence[_Save], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
+    """Decide about each candidate of a group; None for one that concerns an earlier one of the group."""
+    decisions: list[Decision | None] = []
+    drafts = [record_of_candidate(save.candidate, save.source, identity=_OF_THE_GROUP, file="") for save in group]
+    for number, (save, nearest) in enumerate(zip(group, near, strict=True)):
+        earlier = (drafted(memory, save.candidate.content) for memory in drafts[:number])
+        compared = [known(each) for each in nearest] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
+        decision = decide(save.candidate, compared)
+        decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
+    return decisions
+
+
+def _fail(save: _Save, error: BaseException) -> None:
+    if not save.outcome.done():
+        save.outcome.set_exception(error)
+
+
+# Changes by request.
+
+
 class MemoryChanges:
-    """Changes the memories of any scope. reviewing: settles what waits for a person. forgetter: forgets."""
+    """Changes the memories of any scope, and settles what waits for a person.
+
+    saves: merges facts that agents save. forgetter: forgets.
+    """
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
         self._storage = storage
         self._merger = merger
         self._executor = executor
-        self._saves = Saves(merger, executor)
-        self.reviewing = Reviewing(runtime, storage, merger, executor)
+        self.saves = Saves(merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 
-    async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
-        """Write memories without merging them. Stage summaries each describe one moment."""
-        async with self._executor.writing(scope):
-            draft = Draft(scope, stage, added=list(memories))
-            for memory in memories:
-                draft.note("add", stage, memory.id)
-            await self._executor.complete(draft)
-
-    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
-        """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
-        return await self._saves.save(scope, source, candidate)
+    async def keep_summary(self, scope: Scope, summary: MemoryRecord) -> None:
+        """Write a stage summary without merging it: each describes one moment."""
+        async with self._executor.drafting(scope, "summary") as draft:
+            draft.added.append(summary)
+            draft.note("add", "summary", summary.id)
 
     async def correct(self, scope: Scope, stored: Stored, text: str) -> MemoryRecord:
         """Replace the text of a memory by a person's own words, and return the new memory.
 
         The old one stays in the history, and an undo brings it back.
         """
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
             new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0)
-            replaced = Retired(memory=memory, state="superseded", replaced_by=new.id)
-            draft = Draft(scope, "command", added=[new], retired=[replaced])
+            draft.added.append(new)
+            draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=new.id))
             draft.note("update", "corrected", new.id)
-            await self._executor.complete(draft)
         return new
 
     async def pin(self, scope: Scope, stored: Stored) -> bool:
         """Move a memory to MEMORY.md, which each session opens with; return False if that file is full."""
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
             if len(memory.text.encode("utf-8", "replace")) + LINE_OVERHEAD > await self._merger.room(scope):
                 return False
-            draft = Draft(scope, "command")
             draft.move(memory, MEMORY_FILE, reason="pinned")
-            await self._executor.complete(draft)
         return True
 
     async def rate(self, scope: Scope, turn: int, memory: str, verdict: Verdict) -> None:
@@ -191,22 +295,21 @@ class MemoryChanges:
 
         It changes no memory and no ranking, and takes the place of an earlier verdict.
         """
-        draft = Draft(scope, "feedback", rated=[Rated(turn=turn, memory=memory, verdict=verdict)])
-        draft.note(verdict, "command", memory, turn=turn)
-        async with self._storage.documents.writing(scope):
-            await self._executor.complete(draft)
+        async with self._executor.drafting(scope, "feedback") as draft:
+            draft.rated.append(Rated(turn=turn, memory=memory, verdict=verdict))
+            draft.note(verdict, "command", memory, turn=turn)
         self._runtime.metrics.count(f"feedback.{verdict}")
 
-    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
+    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | UndoRefused | None:
         """Undo the newest active change of a scope or of one memory; return None if there is none.
 
         Returns the time of the change, and the plan that undid it.
         """
-        refused: Refused | None = None
+        refused: UndoRefused | None = None
         async with self._executor.writing(scope):
             for change in await self._storage.ledger.undoable(scope.key, _UNDONE_WITHIN):
                 plan = await self._inverse(scope, change, only)
-                if isinstance(plan, Refused):
+                if isinstance(plan, UndoRefused):
                     refused = refused or plan
                 elif plan and refused:  # the user did not mean an older change
                     earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
@@ -216,7 +319,7 @@ class MemoryChanges:
                     return change.plan.at, plan
         return refused
 
-    async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | Refused | None:
+    async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | UndoRefused | None:
         reviewed = {each.id for each in change.plan.settled}
         only = "" if only in reviewed or _names(change.plan, only) else only
         change = await self._without_forgotten(scope, change)
@@ -255,20 +358,70 @@ class MemoryChanges:
 
     async def expire(self, scope: Scope) -> int:
         """Remove expired memories from the files, and candidates that waited too long; return the memories' number."""
-        await self.reviewing.expire(scope)
+        await self._expire_reviews(scope)
         day = self._runtime.today()
         if not await self._storage.ledger.expired(scope.key, day):
             return 0
-        async with self._executor.writing(scope):
-            ids = await self._storage.ledger.expired(scope.key, day)
-            stored = [await self._storage.recaller.get(scope.key, identity) for identity in ids]
-            memories = [await self._merger.memory(scope, item) for item in stored if item and is_writable(item.file)]
-            draft = Draft(scope, "expiry", retired=[Retired(memory=memory, state="expired") for memory in memories])
-            for memory in memories:
-                draft.note("expired", "date", memory.id)
-            if memories:
-                await self._executor.complete(draft)
-        return len(memories)
+        async with self._executor.drafting(scope, "expiry") as draft:
+            for identity in await self._storage.ledger.expired(scope.key, day):
+                stored = await self._storage.recaller.get(scope.key, identity)
+                if stored and is_writable(stored.file):
+                    draft.retire(await self._merger.memory(scope, stored), "expired", "date")
+        return len(draft.retired)
+
+    # What a person decides about a candidate that waits. Each decision is a plan of its own.
+
+    async def approve(self, scope: Scope, identity: str, *, text: str = "") -> ReceiptLine | None:
+        """Merge a candidate with the memories as they are now; return None if it does not wait any more.
+
+        Returns what merging did: "skipped" if the memory has it already. Its id and its text are those of the memory
+        that holds it now.
+
+        text: a person's words in the place of the candidate's, cleaned; "" for none.
+
+        Raises:
+            StoreError, RecallError: it could not be written, and still waits.
+        """
+        async with self._executor.drafting(scope, "review") as draft:
+            review = await self._waiting(scope, identity)
+            if review is None:
+                return None
+            candidate, memory = _candidate(review, text), review.memory
+            source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn)
+            draft.settled.append(Settled(id=identity, state="approved"))
+            draft.reviewed, draft.room = True, await self._merger.room(scope)
+            (near,) = await self._merger.near(scope, [candidate])
+            await self._merger.draft_candidate(source, candidate, near, draft)
+            (outcome,) = draft.outcomes
+            texts = {each.stored.entry.id: each.stored.entry.text for each in near}
+            texts |= {memory.id: memory.text for memory in draft.added}
+        return replace(outcome, text=texts.get(outcome.id) or candidate.content)
+
+    async def reject(self, scope: Scope, identity: str, *, for_good: bool = False) -> Review | None:
+        """Reject a candidate; return None if it does not wait any more.
+
+        for_good: nothing alike is asked about again.
+        """
+        async with self._executor.drafting(scope, "review") as draft:
+            review = await self._waiting(scope, identity)
+            if review:
+                draft.settled.append(Settled(id=identity, state="never" if for_good else "rejected"))
+                draft.note("rejected", "for_good" if for_good else "command", identity, turn=review.memory.turn)
+        return review
+
+    async def _expire_reviews(self, scope: Scope) -> None:
+        """Let candidates expire that have waited too long or whose last day is past."""
+        days = self._runtime.settings.review.expire_days
+        before = self._runtime.timestamp() - days * _DAY_SECONDS if days else 0.0
+        for identity in await self._storage.reviews.due(scope.key, before=before, day=self._runtime.today()):
+            async with self._executor.drafting(scope, "review") as draft:
+                if await self._waiting(scope, identity):
+                    draft.settled.append(Settled(id=identity, state="expired"))
+                    draft.note("expired", "review", identity)
+
+    async def _waiting(self, scope: Scope, identity: str) -> Review | None:
+        review = await self._storage.reviews.find(scope.key, identity)
+        return review if review and review.state == "waiting" else None
 
 
 def _names(plan: Plan, identity: str) -> bool:
@@ -277,3 +430,21 @@ def _names(plan: Plan, identity: str) -> bool:
     talks = [each.text.lower() for each in removed if each.category == TALK]
     turn = turn_of(identity)
     return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in removed))
+
+
+def _candidate(review: Review, text: str) -> Candidate:
+    """Return a review's candidate as one that its person asked to remember."""
+    memory = review.memory
+    return Candidate(
+        content=text or memory.text,
+        category=memory.category,
+        type=memory.type if memory.type in ("B", "O") else "W",
+        importance=memory.importance,
+        confidence=1.0,
+        entities=memory.entities,
+        explicit=True,
+        supersedes=(*((review.against,) if review.against else ()), *review.supersedes),
+        expires=date.fromisoformat(memory.expires) if memory.expires else None,
+        turn=memory.turn,
+        quote="" if text else memory.quote,
+    )

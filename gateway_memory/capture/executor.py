@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.errors import StoreBusyError
@@ -20,7 +20,7 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired, Stage
+from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Retired
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE, Storage
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from gateway_memory.store.documents import Patch
 
 log = get_logger(__name__)
+
+
+State = Literal["superseded", "forgotten", "expired", "undone", "retracted"]
+_LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", "rated")
+"""The lists of a draft that its plan has as tuples."""
 
 
 @dataclass(slots=True)
@@ -46,7 +51,7 @@ class Draft:
     """
 
     scope: Scope
-    stage: Stage
+    cause: Cause
     turns: Sequence[PendingTurn] = ()
     added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
@@ -65,6 +70,11 @@ class Draft:
         """Add a line to the receipt. identity: of the memory or the review; turn: 0 for none."""
         self.outcomes.append(ReceiptLine(turn=turn, action=action, reason=reason, id=identity))
 
+    def retire(self, memory: MemoryRecord, state: State, reason: str, *, action: str = "", turn: int = 0) -> None:
+        """Take a memory out of its file. action: of the receipt's line, if it is not the state."""
+        self.retired.append(Retired(memory=memory, state=state))
+        self.note(action or state, reason, memory.id, turn=turn)
+
     def move(self, memory: MemoryRecord, file: str, *, reason: str) -> None:
         """Move a memory to another file."""
         self.moved.append(Moved(memory=replace(memory, file=file), source=memory.file))
@@ -75,19 +85,20 @@ class Draft:
         return Plan(
             scope=self.scope.key,
             folder=self.scope.folder,
-            stage=self.stage,
+            stage=self.cause,
             at=at,
             turns=tuple(turn.id for turn in self.turns),
-            added=tuple(self.added),
-            retired=tuple(self.retired),
-            moved=tuple(self.moved),
-            outcomes=tuple(self.outcomes),
-            reviews=tuple(self.reviews),
-            settled=tuple(self.settled),
-            rated=tuple(self.rated),
             failed=self.failed,
             imported=any(turn.imported for turn in self.turns),
+            **{name: tuple(getattr(self, name)) for name in _LISTS},
         )
+
+
+def source_of(scope: str, session_key: str, session_id: str, at: float, *, turn: int = 0) -> PendingTurn:
+    """Return what a memory comes from where no turn's text is read: a session, and maybe the turn of a review."""
+    return PendingTurn(
+        id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at
+    )
 
 
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
@@ -100,7 +111,7 @@ def _kind(turn: PendingTurn) -> tuple[str, bool]:
     return turn.scope, turn.imported
 
 
-def read_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
+def as_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
     """Return a turn of the journal in the extractor's form."""
     return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
 
@@ -166,7 +177,7 @@ class _Execution:
 class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
-    interrupted: set when a plan was not completed. It must then be recovered.
+    wake: wakes the processor of turns; set when a plan was not completed, so that it is recovered.
     busy: the keys of the scopes that others held at the last recovery, so that their plans wait.
     """
 
@@ -175,7 +186,7 @@ class PlanExecutor:
         self._storage = storage
         self._announcer = announcer
         self._sessions = sessions
-        self.interrupted = asyncio.Event()
+        self.wake = asyncio.Event()
         self.busy: frozenset[str] = frozenset()
 
     async def recover(self) -> int:
@@ -203,21 +214,26 @@ class PlanExecutor:
             await self._storage.follower.refresh(scope)
             yield
 
-    async def complete(self, draft: Draft) -> None:
-        """Make a plan of a draft, and execute it. Call it only within `writing`."""
-        await self.execute(draft.plan(self._runtime.timestamp()))
+    @asynccontextmanager
+    async def drafting(self, scope: Scope, cause: Cause) -> AsyncIterator[Draft]:
+        """Hold a scope as `writing` does, and execute the draft at the end, unless its receipt is empty."""
+        async with self.writing(scope):
+            draft = Draft(scope, cause)
+            yield draft
+            if draft.outcomes:
+                await self.complete(draft)
 
-    async def execute(self, plan: Plan, number: int | None = None) -> None:
-        """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
-        await self._execute([_Execution(plan=plan, number=number)])
-
-    async def complete_all(self, drafts: Sequence[Draft]) -> None:
+    async def complete(self, *drafts: Draft) -> None:
         """Execute drafts of one scope, with one write of each file. Call it only within `writing`.
 
         If there are several, each may only add memories.
         """
         at = self._runtime.timestamp()
         await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
+
+    async def execute(self, plan: Plan, number: int | None = None) -> None:
+        """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
+        await self._execute([_Execution(plan=plan, number=number)])
 
     async def _execute(self, executions: Sequence["_Execution"]) -> None:
         is_replay = any(each.number is not None for each in executions)
@@ -230,7 +246,7 @@ class PlanExecutor:
                 *(self._storage.turns.finish(each.plan, each.number, each.patches) for each in executions)
             )
         except BaseException:
-            self.interrupted.set()
+            self.wake.set()
             raise
         for each in executions:
             self._finished(each)
@@ -259,7 +275,7 @@ class PlanExecutor:
             for event in each.events:
                 self._announcer.written(event)
         with self._runtime.metrics.timed("ingest.index"):
-            before = self._storage.follower.change(plan.target)
+            before = self._storage.follower.last_change(plan.target)
             after = await self._storage.follower.refresh(plan.target)
             # Before a replay, the index need not know what others have written.
             if not (is_replay or any(each.plan.retired or each.plan.moved for each in executions)):
@@ -276,14 +292,8 @@ class PlanExecutor:
             self._announcer.committed(event)
         for outcome in plan.outcomes:
             self._runtime.metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
-        log.info(
-            "ingest.done",
-            stage=plan.stage,
-            turns=len(plan.turns),
-            added=len(plan.added),
-            retired=len(plan.retired),
-            moved=len(plan.moved),
-        )
+        counts = {name: len(getattr(plan, name)) for name in ("turns", "added", "retired", "moved")}
+        log.info("ingest.done", stage=plan.stage, **counts)
 
     async def withhold(self, scope: Scope) -> None:
         """Remove forgotten text from records and openings, and restore text that is no longer forgotten.

@@ -1,6 +1,6 @@
 """Forget a memory, an exchange or a whole session. Each is one plan, so that one undo brings it back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,7 +8,7 @@ from extractor import Candidate, Known, decide, statements, without_commands
 from gateway_memory.capture.executor import Draft, PlanExecutor, known
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.capture.requests import named
+from gateway_memory.capture.requests import memories_meant
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
@@ -16,7 +16,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord, Settled
+from gateway_memory.store.record import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
 from gateway_memory.sync.follower import Storage
 from recall import Near, Stored
@@ -39,13 +39,10 @@ class Forgetter:
         self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0
     ) -> Sequence[MemoryRecord]:
         """Forget a memory; return it, and those that say the same. The journal keeps them for an undo."""
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
             memories = [memory, *await self._alike(scope, [memory.text], {memory.id})]
-            draft = Draft(scope, "command")
-            for each in memories:
-                _forget(draft, each, reason=reason, turn=turn)
-            await self._complete(draft, _words_of(memories))
+            await self._forget(draft, memories, reason, turn=turn)
         return memories
 
     async def exchange(self, scope: Scope, turn: int) -> str | None:
@@ -57,8 +54,8 @@ class Forgetter:
         sides = quotable.sides(turn, past=True)
         if sides is None:
             return None
-        async with self._executor.writing(scope):
-            await self._forget_turns(scope, [quotable.episodes[turn]])
+        async with self._executor.drafting(scope, "command") as draft:
+            await self._forget_turns(draft, [quotable.episodes[turn]])
         return sides[0] or sides[1]
 
     async def session(self, scope: Scope, session_id: str) -> tuple[int, int] | None:
@@ -71,7 +68,7 @@ class Forgetter:
         episodes = [
             quotable.episodes[turn] for turn in turns if turn in quotable.episodes
         ]  # also those that were forgotten alone
-        async with self._executor.writing(scope):
+        async with self._executor.drafting(scope, "command") as draft:
             learnt = await self._storage.ledger.of_session(scope.key, session_id)
             rows = await self._storage.records.read(scope)
             recorded = any(row["session_id"] == session_id and not row.get("deleted_at") for row in rows)
@@ -80,14 +77,11 @@ class Forgetter:
                 not quotable.gone.issuperset(turns) or learnt or recorded or any(each.content for each in observations)
             ):
                 return None
-            at = self._runtime.timestamp()
-            talk = MemoryRecord(
-                id=new_id(), text=session_id, file=day_file(self._runtime.day_of(at)), at=at, category=TALK
-            )
+            session_name = self._unwritten(TALK, session_id, self._runtime.timestamp())
             new = sum(turn not in quotable.gone for turn in turns)
-            return new, await self._forget_turns(scope, episodes, learnt=learnt, talk=talk)
+            return new, await self._forget_turns(draft, episodes, learnt=learnt, session_name=session_name)
 
-    async def named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
+    async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
 
         If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
@@ -95,7 +89,7 @@ class Forgetter:
         """
         await self._storage.follower.refresh(scope)
         nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        certain = named(what, nearest).certain
+        certain = memories_meant(what, nearest).certain
         if certain:
             await self.memory(scope, certain, reason=_BY_WISH, turn=turn.id)
         elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats
@@ -112,11 +106,10 @@ class Forgetter:
         async with self._executor.writing(scope):
             for text, at in forgotten.items():
                 memories = [each for each in await self._alike(scope, [text], set()) if each.at <= at]
-                draft = Draft(scope, "command")
-                for each in memories:
-                    _forget(draft, each, reason="linked", turn=0)
                 if memories:
-                    await self._complete(draft, _words_of(memories))
+                    draft = Draft(scope, "command")
+                    await self._forget(draft, memories, "linked", turn=0)
+                    await self._executor.complete(draft)
 
     async def keep_hidden(self, scope: Scope, before: Withheld) -> None:
         """Forget the exchanges of a scope that tell what was withheld there before, and is not any more.
@@ -127,53 +120,47 @@ class Forgetter:
         after = 0
         while before and (episodes := await self._storage.episodes.all_of(scope.key, after, _AT_ONCE)):
             after = episodes[-1].turn
-            draft = Draft(scope, "link")
-            for episode in episodes:
-                if _is_cut(episode, before) and not _is_cut(episode, now):
-                    _forget(draft, self._name(episode), reason="linked", turn=episode.turn)
-            if draft.retired:
-                await self._complete(draft)
+            names = [self._name(each) for each in episodes if _is_cut(each, before) and not _is_cut(each, now)]
+            if names:
+                draft = Draft(scope, "link")
+                await self._forget(draft, names, "linked")
+                await self._executor.complete(draft)
 
     async def _forget_turns(
         self,
-        scope: Scope,
+        draft: Draft,
         episodes: Sequence[Episode],
         *,
         learnt: Sequence[MemoryRecord] = (),
-        talk: MemoryRecord | None = None,
+        session_name: MemoryRecord | None = None,
     ) -> int:
-        """Forget exchanges with what was learnt from them; return the number of memories.
+        """Add to a draft that exchanges are forgotten with what was learnt from them; return the number of memories.
 
-        learnt: further memories. talk: names the session, if all of it is forgotten.
+        learnt: further memories. session_name: names the session, if all of it is forgotten.
         """
-        turns = [episode.turn for episode in episodes]
+        scope, turns = draft.scope, [episode.turn for episode in episodes]
         memories = {each.id: each for each in [*learnt, *await self._storage.ledger.of_turns(scope.key, turns)]}
         memories = {identity: each for identity, each in memories.items() if is_writable(each.file)}
         texts = [sentence for episode in episodes for sentence in await compute(statements, episode.user)]
         texts += [each.text for each in memories.values() if each.type != "S"]
         memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
         reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
-        draft = Draft(scope, "command", settled=[Settled(id=each.memory.id, state="forgotten") for each in reviews])
-        names = [self._name(episode) for episode in episodes] + ([talk] if talk else [])
-        for each in [*memories.values(), *names]:
-            _forget(draft, each, reason="command", turn=each.turn)
+        draft.settled += [Settled(id=each.memory.id, state="forgotten") for each in reviews]
+        names = [self._name(episode) for episode in episodes] + ([session_name] if session_name else [])
         sides = [side for episode in episodes for side in (episode.user, episode.reply)]
         words = [text for side in sides for text in sentences_of(side)]
-        await self._complete(draft, [*_words_of(memories.values()), *words])
+        await self._forget(draft, [*memories.values(), *names], "command", more=words)
         return sum(each.type != "S" for each in memories.values())
 
     def _name(self, episode: Episode) -> MemoryRecord:
         """Return what names a turn as forgotten. It repeats no word of it: they stand in the episode itself."""
-        day = self._runtime.day_of(episode.at)
-        return MemoryRecord(
-            id=new_id(),
-            text=f"e{episode.turn} {day}",
-            file=day_file(day),
-            at=episode.at,
-            session_key=episode.session_key,
-            category=EXCHANGE,
-            turn=episode.turn,
-        )
+        text = f"e{episode.turn} {self._runtime.day_of(episode.at)}"
+        return self._unwritten(EXCHANGE, text, episode.at, key=episode.session_key, turn=episode.turn)
+
+    def _unwritten(self, category: str, text: str, at: float, *, key: str = "", turn: int = 0) -> MemoryRecord:
+        """Return what stands for something forgotten that was no memory. It is in no file."""
+        file = day_file(self._runtime.day_of(at))
+        return MemoryRecord(id=new_id(), text=text, file=file, at=at, session_key=key, category=category, turn=turn)
 
     async def _alike(self, scope: Scope, texts: Sequence[str], besides: set[str]) -> list[MemoryRecord]:
         """Return the memories that say the same as one of these texts, beside some."""
@@ -191,10 +178,18 @@ class Forgetter:
         )
         return [await self._merger.memory(scope, stored) for stored in same.values()]
 
-    async def _complete(self, draft: Draft, words: Iterable[str] = ()) -> None:
-        """Execute a draft, and put stage summaries without the forgotten words in the place of those with them."""
+    async def _forget(
+        self, draft: Draft, memories: list[MemoryRecord], reason: str, turn: int | None = None, more: Sequence[str] = ()
+    ) -> None:
+        """Add to a draft that memories are forgotten, and that stage summaries lose their words.
+
+        turn: of the lines of the receipt; None for that of each memory. more: further words that summaries lose.
+        """
+        for each in memories:
+            draft.retire(each, "forgotten", reason, turn=each.turn if turn is None else turn)
+        own = [text for each in memories if each.category not in UNWRITTEN for text in (each.text, each.quote)]
         now, ids = self._runtime.timestamp(), {item.memory.id for item in draft.retired}
-        withheld = Withheld(Forgotten(text=text, at=now) for text in words)
+        withheld = Withheld(Forgotten(text=text, at=now) for text in (*own, *more))
         for summary in await self._storage.ledger.stages(draft.scope.key):
             cut = withheld.cut(summary.text).strip()
             if cut == summary.text or summary.id in ids:
@@ -204,26 +199,12 @@ class Forgetter:
                 draft.retired.append(Retired(memory=summary, state="superseded", replaced_by=draft.added[-1].id))
             else:
                 draft.retired.append(Retired(memory=summary, state="forgotten"))
-        await self._executor.complete(draft)
 
     async def _withhold(self, scope: Scope, turn: PendingTurn, what: str) -> None:
         """Withhold words that are no memory."""
-        at = self._runtime.timestamp()
-        file, key = day_file(self._runtime.day_of(at)), turn.session_key
-        words = MemoryRecord(id=new_id(), text=what, file=file, at=at, session_key=key, category=SAID, turn=turn.id)
-        async with self._storage.documents.writing(scope):
-            draft = Draft(scope, "command")
-            _forget(draft, words, reason=_BY_WISH, turn=turn.id, action="withheld")
-            await self._complete(draft)
-
-
-def _forget(draft: Draft, memory: MemoryRecord, *, reason: str, turn: int, action: str = "forgotten") -> None:
-    draft.retired.append(Retired(memory=memory, state="forgotten"))
-    draft.note(action, reason, memory.id, turn=turn)
-
-
-def _words_of(memories: Iterable[MemoryRecord]) -> list[str]:
-    return [text for memory in memories for text in (memory.text, memory.quote)]
+        words = self._unwritten(SAID, what, self._runtime.timestamp(), key=turn.session_key, turn=turn.id)
+        async with self._executor.drafting(scope, "command") as draft:
+            draft.retire(words, "forgotten", _BY_WISH, action="withheld", turn=turn.id)
 
 
 def _is_cut(episode: Episode, withheld: Withheld) -> bool:

@@ -5,28 +5,28 @@ import secrets
 from typing import Final
 
 from extractor import Cleaned, clean, without_orders
-from gateway_memory.capture.observations import clip, observed, tags_of
-from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.session_state import NewTurn, Observation
-from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.store.journal.turns import Turns
+from gateway_memory.store.journal.store import Store
 
 _CLEANED_AT_ONCE: Final = 8000
 """Characters. Cleaning a longer text takes milliseconds, so that it runs in a thread."""
 
 
 class TurnIntake:
-    """Stores turns and observations. Call it within the session's `writing`, which preserves their order."""
+    """Stores turns and observations. Call it within the session's `writing`, which preserves their order.
 
-    def __init__(self, runtime: Runtime, turns: Turns, sessions: Sessions, processor: TurnProcessor) -> None:
+    wake: is set when a turn was accepted.
+    """
+
+    def __init__(self, runtime: Runtime, store: Store, wake: asyncio.Event) -> None:
         self._runtime = runtime
-        self._turns = turns
-        self._sessions = sessions
-        self._processor = processor
+        self._store = store
+        self._wake = wake
 
     async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
         """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
@@ -67,9 +67,10 @@ class TurnIntake:
         )
         try:
             with metrics.timed("after_reply"):
-                kept = asyncio.ensure_future(self._turns.accept(turn))
+                kept = asyncio.ensure_future(self._store.turns.accept(turn))
+                stored = asyncio.shield(kept)  # before the processor wakes: the caller goes on first
                 kept.add_done_callback(self._kept)
-                number = await asyncio.shield(kept)
+                number = await stored
         except JournalDamagedError:
             raise
         except StoreError as error:
@@ -94,7 +95,7 @@ class TurnIntake:
         """Start processing a turn once it is durable, even if its caller was cancelled."""
         if not turn.cancelled() and turn.exception() is None:
             self._runtime.metrics.count("turns.accepted")
-            self._processor.wake()
+            self._wake.set()
 
     async def keep_observation(
         self, session: Session, kind: str, content: str, tool: str, *, private: bool, identity: str = ""
@@ -110,7 +111,7 @@ class TurnIntake:
             observation = await compute(observed, kind, content, tool, private=private)
         scope = session.scope.key
         once = Request(call="observe", caller=f"{scope}\n{session.key}", id=identity, scope=scope)
-        await self._sessions.observe(scope, session_id, observation, at, once if identity else None)
+        await self._store.sessions.observe(scope, session_id, observation, at, once if identity else None)
         self._runtime.metrics.count("observations.kept")
 
 

@@ -1,6 +1,7 @@
-"""End sessions. Each gets one record, from the first of four layers that can write it (docs/sessions.md)."""
+"""End sessions, each with one record from the first of four layers that can write it, and delete what has expired."""
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
@@ -22,12 +23,12 @@ from extractor import (
     written,
 )
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.distiller import Distiller
+from gateway_memory.capture.executor import PlanExecutor, source_of
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
-from gateway_memory.capture.upkeep import Distiller
 from gateway_memory.edge.prompts import is_chinese, is_significant
-from gateway_memory.errors import place_of
+from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -36,11 +37,11 @@ from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
+from gateway_memory.sync.follower import Storage
 from recall import render_block
 
 log = get_logger(__name__)
@@ -100,31 +101,24 @@ class Saver:
             return await self.keep_stage(session.scope, session.key, session.session_id, text)
         now = self._runtime.clock()
         at = now.timestamp()
-        source = PendingTurn(
-            id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
-            at=at, accepted_at=at,
-        )  # fmt: skip
+        source = source_of(session.scope.key, session.key, session.session_id, at)
         turn = Turn(id=0, user=text, reply="", at=now)
-        candidate = await compute(
-            permitted_fact,
-            Candidate(
-                content=text,
-                category="preference" if type == "O" else "fact",
-                type=type,
-                importance="normal",
-                confidence=confidence,
-                entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
-            ),
-            turn,
-            by_owner=session.scope.key == OWNER_KEY,
+        stated = Candidate(
+            content=text,
+            category="preference" if type == "O" else "fact",
+            type=type,
+            importance="normal",
+            confidence=confidence,
+            entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
         )
+        candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
         joined = next((scope for scope in session.who.joined if concerns(candidate, scope.name)), None)
         if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
-            return await self._changes.save(joined, replace(source, scope=joined.key), candidate)
-        outcome = await self._changes.save(session.scope, source, candidate)
+            return await self._changes.saves.save(joined, replace(source, scope=joined.key), candidate)
+        outcome = await self._changes.saves.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
             await self._store.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome
@@ -160,7 +154,7 @@ class Saver:
             session_id=session_id,
             type="S",
         )
-        await self._changes.keep(scope, "summary", [memory])
+        await self._changes.keep_summary(scope, memory)
         self._runtime.metrics.count("sessions.stages")
         return ReceiptLine(turn=0, action="add", reason="summary", id=memory.id)
 
@@ -254,7 +248,7 @@ class Lifecycle:
         self._ending: dict[str, asyncio.Lock] = {}
         self._completing: set[asyncio.Task[None]] = set()
         self._counts: dict[str, float] = {}
-        runtime.metrics.sources.append(self.gauges)
+        runtime.metrics.sources.append(lambda: self._counts)
 
     async def run(self) -> None:
         """Close idle sessions periodically, until cancelled."""
@@ -264,14 +258,10 @@ class Lifecycle:
             await self.counts()
 
     async def counts(self) -> dict[str, int]:
-        """Return how the workspace's sessions ended (see `Sessions.counts`), and update `gauges`."""
+        """Return how the workspace's sessions ended (see `Sessions.counts`), and update the gauges of them."""
         counts = await self._store.sessions.counts()
         self._counts = {f"sessions.{name}": float(counts[name]) for name in counts.keys() & COUNTED}
         return counts
-
-    def gauges(self) -> dict[str, float]:
-        """Return the numbers of sessions at the last count, by dotted name. Each end counts them."""
-        return self._counts
 
     # Layer 2: before a compaction
 
@@ -303,7 +293,8 @@ class Lifecycle:
         observations, results = await self._store.sessions.read(session.scope.key, session.session_id)
         if not is_significant(observations) and not results.facts:
             return None
-        fresh = await self._since_last_stage(session, observations)
+        since = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
+        fresh = observations[max(0, len(observations) - since) :]
         if is_significant(fresh):
             summary = await self._saver.summarize(
                 session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
@@ -373,19 +364,20 @@ class Lifecycle:
     async def _complete(self, ended: _Ended, state: EndState, record: SessionRecord | None) -> None:
         """Let the model read a session's last turns and make its summary, then distill."""
         await self._read(ended.session_id)
-        seconds = self._runtime.settings_of(ended.key).sessions.summary_seconds
-        try:
-            if record is not None:
-                summary = await self._summary(ended, seconds)
-                if summary is not None:
-                    await self._saver.revise(ended.scope, record, summary)
-            elif state != "saved":
-                state, _ = await self._last_layer(ended, seconds=seconds)
-                at = self._runtime.timestamp()
-                await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
-        except Exception as error:  # noqa: BLE001 - what stands by rules stays
-            log.warning("session.not_completed", error=type(error).__name__, place=place_of(error))
+        await _tried("session.not_completed", self._improve(ended, state, record))  # what stands by rules stays
         await self._distill(ended)
+
+    async def _improve(self, ended: _Ended, state: EndState, record: SessionRecord | None) -> None:
+        """Put the model's summary into the record that this end has written, or write the record that is missing."""
+        seconds = self._runtime.settings_of(ended.key).sessions.summary_seconds
+        if record is not None:
+            summary = await self._summary(ended, seconds)
+            if summary is not None:
+                await self._saver.revise(ended.scope, record, summary)
+        elif state != "saved":
+            state, _ = await self._last_layer(ended, seconds=seconds)
+            at = self._runtime.timestamp()
+            await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
 
     async def completed(self) -> None:
         """Wait until the ends of all sessions are complete."""
@@ -423,29 +415,27 @@ class Lifecycle:
 
     async def _distill(self, ended: _Ended) -> None:
         settings = self._runtime.settings_of(ended.key).distill
-        if not settings.enabled:
-            return
-        try:
-            await self._distiller.run(ended.scope, settings)
-        except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves the rest
-            log.warning("session.not_distilled", error=type(error).__name__, place=place_of(error))
+        if settings.enabled:  # where it fails, the next end moves the rest
+            await _tried("session.not_distilled", self._distiller.run(ended.scope, settings))
 
     async def _catch_up(self, session_id: str) -> None:
         """Let the rules read the session's last turns, within a time limit, so that its record contains their facts."""
-        try:
+
+        async def catching_up() -> None:
             async with asyncio.timeout(_RULES_SECONDS):
                 await self._processor.adopt()  # an editor's hooks have left their turns to whoever comes
                 await self._processor.caught_up(session_id, _RULES_SECONDS)
-        except Exception as error:  # noqa: BLE001 - the turns stay in the journal, and the session must end
-            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+        await _tried("session.turns_wait", catching_up())
 
     async def _read(self, session_id: str) -> None:
         """Process the session's last turns."""
-        try:
+
+        async def reading() -> None:
             await self._processor.adopt()
             await self._processor.read(session_id)
-        except Exception as error:  # noqa: BLE001 - as above
-            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+        await _tried("session.turns_wait", reading())
 
     async def _last_layer(self, ended: _Ended, *, seconds: float) -> tuple[EndState, SessionRecord | None]:
         """Save a session that is not saved. Return how it is saved, and the record if this has written it.
@@ -492,10 +482,58 @@ class Lifecycle:
             return None
         return observations
 
-    async def _since_last_stage(self, session: Session, observations: list[Observation]) -> list[Observation]:
-        fresh = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
-        return observations[max(0, len(observations) - fresh) :]
+
+async def _tried(event: str, work: Awaitable[object]) -> None:
+    """Await a part of an end. Its failure is logged: a session must end, and its turns stay in the journal."""
+    try:
+        await work
+    except Exception as error:  # noqa: BLE001 - as said
+        log.warning(event, error=type(error).__name__, place=place_of(error))
 
 
 def _outline(observations: list[Observation]) -> list[Seen]:
     return [Seen(kind=each.kind, content=each.content, tool=each.tool, private=each.private) for each in observations]
+
+
+# Delete expired data, also while a process runs for months.
+
+_EVERY_SECONDS: Final = 3600.0
+_LOOKS_SECONDS: Final = 60.0
+_DAY_SECONDS: Final = 86400.0
+
+
+class Retention:
+    """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
+
+    def __init__(self, runtime: Runtime, storage: Storage) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._last: float | None = None
+        self._tidying = asyncio.Lock()
+
+    async def keep(self) -> None:
+        """Tidy if it is due. A failure is recorded, and the next call retries."""
+        async with self._tidying:
+            storage, settings, now = self._storage, self._runtime.settings, self._runtime.timestamp()
+            if self._last is not None and abs(now - self._last) < _EVERY_SECONDS:
+                return
+            notify, days = settings.notify, settings.episodes.keep_days
+            sent_seconds = notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
+            try:
+                await storage.turns.tidy(before=now - settings.observations.keep_days * _DAY_SECONDS, now=now)
+                if days and await storage.episodes.delete_before(now - days * _DAY_SECONDS):
+                    storage.episode_follower.look_again(await storage.episodes.unindexed_scopes())
+                await storage.event_log.tidy(before=now - max(notify.pending_max_age_seconds, sent_seconds))
+            except StoreBusyError:  # another machine is at it
+                log.info("journal.tidied_elsewhere")
+            except StoreError as error:
+                log.warning("journal.not_tidied", error=type(error).__name__)
+                self._runtime.on_error("retention", error)
+                return
+            self._last = now
+
+    async def run(self) -> None:
+        """Tidy whenever it is due, until cancelled."""
+        while True:
+            await self.keep()
+            await asyncio.sleep(_LOOKS_SECONDS)

@@ -25,13 +25,12 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import Retired
 from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.sync.follower import Storage, record_of
-from recall import Near, Stored, text_overlap
+from recall import Near, Stored
 
 _LOADING_SECONDS: Final = 10
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
@@ -48,7 +47,6 @@ class Merger:
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
         self._runtime = runtime
         self._storage = storage
-        self._doubts = Doubts(runtime, storage.reviews)
 
     def expect(self, candidate: Candidate) -> None:
         """Start to encode a candidate for which `near` will be called."""
@@ -78,7 +76,9 @@ class Merger:
         texts = [one_line(candidate.content) for candidate in candidates]
         return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
 
-    async def merge(self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft) -> None:
+    async def draft_candidate(
+        self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
+    ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
@@ -96,9 +96,9 @@ class Merger:
                     draft.note("skipped", "nothing_to_keep", turn=turn.id)
                 return
             candidate = await compute(_as_change, candidate, changed)
-        await self.apply(turn, candidate, decision, near, draft, reworded)
+        await self.draft_decision(turn, candidate, decision, near, draft, reworded)
 
-    async def apply(
+    async def draft_decision(
         self,
         turn: PendingTurn,
         candidate: Candidate,
@@ -118,7 +118,7 @@ class Merger:
         if target and turn.imported and target.stored.entry.at > turn.at:  # it was said before what is known
             draft.note("skipped", "older", target.stored.entry.id, turn=turn.id)
             return
-        if await self._doubts.hold(turn, candidate, decision, draft):
+        if await self._waits(turn, candidate, decision, draft):
             return
         identity = new_id()
         replaced = list(reworded)
@@ -149,7 +149,7 @@ class Merger:
             action, reason = "update", "reworded"
         draft.note(action, reason, identity, turn=turn.id)
 
-    async def retract(self, memory: MemoryRecord, draft: Draft) -> None:
+    async def draft_retraction(self, memory: MemoryRecord, draft: Draft) -> None:
         """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
         scope = draft.scope
         if not await self._is_unedited(scope, memory):
@@ -199,6 +199,63 @@ class Merger:
         known_ids = {memory.id for memory in compared}
         return by_model if by_model.target is None or by_model.target in known_ids else decision
 
+    async def _waits(self, turn: PendingTurn, candidate: Candidate, decision: Decision, draft: Draft) -> bool:
+        """Let a candidate wait if it is doubtful, and return whether it is, so that it must not be kept.
+
+        If it repeats what waits already or was rejected for good, only the receipt names it.
+        """
+        if draft.reviewed or decision.action == "skip":
+            return False
+        settings = self._runtime.settings_of(turn.session_key).review
+        if settings.mode == "off" and candidate.doubt:
+            draft.note("skipped", candidate.doubt, turn=turn.id)
+            return True
+        doubt = await compute(
+            doubt_of,
+            candidate,
+            decision,
+            mode=settings.mode,
+            min_confidence=settings.min_confidence,
+            of_guest=draft.scope.key != OWNER_KEY,
+            owner_names=settings.owner_names,
+        )
+        if turn.imported and settings.mode != "off":
+            doubt = doubt or "imported"
+        if doubt:
+            await self._wait(turn, candidate, doubt, draft, against=decision.against)
+        return bool(doubt)
+
+    async def _wait(self, turn: PendingTurn, candidate: Candidate, doubt: Doubt, draft: Draft, *, against: str) -> None:
+        scope = draft.scope.key
+        refused = await self._storage.reviews.declined(scope)
+        closed = {each.id for each in draft.settled}
+        waiting = [*await self._storage.reviews.waiting(scope), *draft.reviews]
+        waiting = [review for review in waiting if review.memory.id not in closed]
+        decision = await compute(_alike, candidate, refused)
+        if decision.action in ("skip", "update"):
+            reason = "rejected_before"
+        else:
+            decision = await compute(_alike, candidate, waiting)
+            reason = "waits_already" if decision.action == "skip" else ""
+        if reason:
+            draft.note("skipped", reason, decision.target or "", turn=turn.id)
+            return
+        if decision.target:  # a better or newer version of what waits
+            draft.reviews = [review for review in draft.reviews if review.memory.id != decision.target]
+            draft.settled.append(Settled(id=decision.target, state="replaced"))
+        memory = record_of_candidate(candidate, turn, identity=new_id(), file=day_file(self._runtime.day_of(turn.at)))
+        draft.reviews.append(
+            Review(
+                scope=scope,
+                memory=memory,
+                reason=doubt,
+                at=self._runtime.timestamp(),
+                against=against,
+                supersedes=candidate.supersedes,
+            )
+        )
+        draft.note("waits", doubt, memory.id, turn=turn.id)
+
     async def room(self, scope: Scope) -> int:
         """Return the number of bytes by which MEMORY.md may still grow."""
         _, size = (await self._storage.documents.scan(scope)).get(MEMORY_FILE, (0, 0))
@@ -234,84 +291,7 @@ def _as_change(candidate: Candidate, changed: MemoryRecord) -> Candidate:
     )
 
 
-class Doubts:
-    """Decides which candidates wait for a person. It writes only to the draft."""
-
-    def __init__(self, runtime: Runtime, reviews: Reviews) -> None:
-        self._runtime = runtime
-        self._reviews = reviews
-
-    async def hold(self, turn: PendingTurn, candidate: Candidate, decision: Decision, draft: Draft) -> bool:
-        """Let a candidate wait if it is doubtful, and return whether it is, so that it must not be kept.
-
-        If it repeats what waits already or was rejected for good, only the receipt names it.
-        """
-        if draft.reviewed or decision.action == "skip":
-            return False
-        settings = self._runtime.settings_of(turn.session_key).review
-        if settings.mode == "off" and candidate.doubt:
-            draft.note("skipped", candidate.doubt, turn=turn.id)
-            return True
-        doubt = await compute(
-            lambda: doubt_of(
-                candidate,
-                decision,
-                mode=settings.mode,
-                min_confidence=settings.min_confidence,
-                of_guest=draft.scope.key != OWNER_KEY,
-                owner_names=settings.owner_names,
-            )
-        )
-        if turn.imported and settings.mode != "off":
-            doubt = doubt or "imported"
-        if doubt:
-            await self._wait(turn, candidate, doubt, draft, against=decision.against)
-        return bool(doubt)
-
-    async def _wait(self, turn: PendingTurn, candidate: Candidate, doubt: Doubt, draft: Draft, *, against: str) -> None:
-        scope = draft.scope.key
-        refused = await self._reviews.declined(scope)
-        closed = {each.id for each in draft.settled}
-        waiting = [*await self._reviews.waiting(scope), *draft.reviews]
-        waiting = [review for review in waiting if review.memory.id not in closed]
-        decision = await compute(_alike, candidate, refused)
-        if decision.action in ("skip", "update"):
-            reason = "rejected_before"
-        else:
-            decision = await compute(_alike, candidate, waiting)
-            reason = "waits_already" if decision.action == "skip" else ""
-        if reason:
-            draft.note("skipped", reason, decision.target or "", turn=turn.id)
-            return
-        if decision.target:  # a better or newer version of what waits
-            draft.reviews = [review for review in draft.reviews if review.memory.id != decision.target]
-            draft.settled.append(Settled(id=decision.target, state="replaced"))
-        memory = record_of_candidate(candidate, turn, identity=new_id(), file=day_file(self._runtime.day_of(turn.at)))
-        draft.reviews.append(
-            Review(
-                scope=scope,
-                memory=memory,
-                reason=doubt,
-                at=self._runtime.timestamp(),
-                against=against,
-                supersedes=candidate.supersedes,
-            )
-        )
-        draft.note("waits", doubt, memory.id, turn=turn.id)
-
-
 def _alike(candidate: Candidate, reviews: Sequence[Review]) -> Decision:
     """Return what merging would do with a candidate if the reviews were memories."""
-    return decide(
-        replace(candidate, supersedes=()),
-        [
-            Known(
-                id=review.memory.id,
-                text=review.memory.text,
-                cosine=None,
-                overlap=text_overlap(review.memory.text, candidate.content),
-                importance=review.memory.importance,
-            )
-            for review in reviews
-        ],
-    )
+    content = candidate.content
+    return decide(replace(candidate, supersedes=()), [drafted(review.memory, content) for review in reviews])

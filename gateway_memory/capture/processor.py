@@ -1,19 +1,37 @@
-"""Process accepted turns in two stages, and take over the work of dead processes."""
+"""Process accepted turns in two stages, the rules at once and then a model, and adopt those of dead processes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_memory.capture.executor import PlanExecutor, by_scope
+from extractor import (
+    Candidate,
+    Turn,
+    concerns,
+    extract_rules,
+    judge,
+    permitted,
+    with_unread,
+    without_holes,
+)
+from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
+from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
+from gateway_memory.store.withheld import Withheld
+from gateway_memory.sync.follower import Storage
 from recall import RecallError
 
 log = get_logger(__name__)
@@ -29,14 +47,267 @@ TRANSIENT: Final = (OSError, StoreError, RecallError)
 """Errors such as a full disk or a lock timeout. The turn waits and is retried."""
 
 
-class Stage(Protocol):
-    """A stage of processing. name: for logs. state: the state of the turns that it processes."""
+# Turn candidates into memories: check permission, merge with existing memories, build a plan, and execute it.
 
-    name: str
-    state: TurnState
+
+class Filing:
+    """Files the results of a stage, and completes the turns of that stage, with one plan a scope."""
+
+    def __init__(self, runtime: Runtime, merger: Merger, executor: PlanExecutor, changes: MemoryChanges) -> None:
+        self._runtime = runtime
+        self._merger = merger
+        self._executor = executor
+        self._changes = changes
+
+    async def file(
+        self,
+        draft: Draft,
+        extracted: Sequence[Sequence[Candidate]],
+        *,
+        empty: str,
+        retracted: Collection[str] = (),
+        holds: Callable[[], Awaitable[bool]] | None = None,
+    ) -> bool:
+        """Merge what was extracted from a draft's turns, and execute the draft.
+
+        Return False if `holds` says no: nothing is written then.
+
+        empty: the reason to record for a turn without candidates.
+        retracted: the ids of those memories of the rules that the model found to be wrong.
+        holds: returns whether the turns still read as the model read them (nothing was forgotten since); asked under
+        the lock.
+        """
+        scope = draft.scope
+        kept = await self._permitted(draft, extracted, empty)
+        shared = [(*pair, joined) for pair in kept if (joined := self._shared_with(*pair))]
+        if shared and holds and not await holds():
+            return False
+        for turn, candidate, joined in shared:
+            kept.remove((turn, candidate))
+            draft.note("shared", await self._share(turn, candidate, joined), turn=turn.id)
+        if not kept and not retracted:
+            await self._executor.complete(draft)
+            return True
+        async with self._executor.writing(scope):
+            if holds and not await holds():
+                return False
+            draft.room = await self._merger.room(scope)
+            for memory in [memory for memory in draft.by_rules if memory.id in retracted]:
+                await self._merger.draft_retraction(memory, draft)
+            near = await self._merger.near(scope, [candidate for _, candidate in kept])
+            for (turn, candidate), nearest in zip(kept, near, strict=True):
+                await self._merger.draft_candidate(turn, candidate, nearest, draft)
+            await self._executor.complete(draft)
+        return True
+
+    def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
+        """Return the first shared scope of a turn's session that a candidate concerns, if it may be kept there."""
+        joined = next((each for each in Scope.parse_all(turn.joined) if concerns(candidate, each.name)), None)
+        read = as_turn(turn, self._runtime.zone)
+        return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
+
+    async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
+        """Keep a candidate in a shared scope that its session has joined, where nobody reads the turn itself.
+
+        After a crash before the turn is completed, it is shared again, and merging skips it as known. Returns what
+        became of it.
+        """
+        source = replace(turn, id=0, scope=joined.key, user="", reply="", joined="")
+        unquoted = replace(candidate, turn=0, quote="", sentence="")
+        return (await self._changes.saves.save(joined, source, unquoted)).action
+
+    async def _permitted(
+        self, draft: Draft, extracted: Sequence[Sequence[Candidate]], empty: str
+    ) -> list[tuple[PendingTurn, Candidate]]:
+        """Return what may be kept, and note in the draft why the rest is not."""
+        kept: list[tuple[PendingTurn, Candidate]] = []
+        by_owner, by_rules = draft.scope.key == OWNER_KEY, draft.cause == "rules"
+        for turn, candidates in zip(draft.turns, extracted, strict=True):
+            unread = by_rules or any(candidate.only_as for candidate in candidates)
+            understood = await self._merger.understood(candidates) if unread else candidates
+            meant = [candidate for candidate in understood if candidate]
+            masked = by_rules and asks_to_keep_masked(turn.user)
+            if not meant:
+                draft.note("skipped", empty, turn=turn.id)
+            if masked:
+                draft.note("masked", "secret", turn=turn.id)
+            read = as_turn(turn, self._runtime.zone)
+            for candidate in meant:
+                content = await compute(without_holes, candidate.content)
+                if not content:
+                    if not masked:
+                        draft.note("masked", "secret", turn=turn.id)
+                    masked = True
+                    continue
+                whole = replace(candidate, content=content) if content != candidate.content else candidate
+                allowed = await compute(permitted, whole, read, by_owner=by_owner)
+                if allowed is None:
+                    draft.note("skipped", "not_permitted", turn=turn.id)
+                else:
+                    kept.append((turn, allowed))
+        return kept
+
+
+_REPLY_READ: Final = 400
+_TURNS_KEPT: Final = 4
+_TEXT_KEPT: Final = 1000
+_SESSIONS_KEPT: Final = 1000
+
+
+class RulesStage:
+    """The immediate stage: extract plain statements of the user by rules, and index what was said."""
+
+    name = "rules"
+    state: TurnState = "accepted"
+
+    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, changes: MemoryChanges) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._filing = filing
+        self._changes = changes
 
     async def run(self, turns: Sequence[PendingTurn]) -> None:
-        """Process turns, so that none of them waits for this stage any more."""
+        """Extract from each turn by rules, and execute requests to forget. One plan a scope."""
+        for key, group in by_scope(turns):
+            scope = Scope.parse(key)
+            extracted = [await self._extract(scope, turn) for turn in group]
+            await self._filing.file(Draft(scope, "rules", group), extracted, empty="nothing_to_keep")
+            await self._index_episodes(key, group)
+
+    async def _extract(self, scope: Scope, turn: PendingTurn) -> Sequence[Candidate]:
+        if not turn.extract:
+            return ()
+        what = asked_to_forget(turn.user)
+        # A wish that another program was told concerns no memory of ours.
+        if what is not None and (turn.imported or await self._changes.forgetter.by_wish(scope, turn, what)):
+            return ()
+        return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
+
+    async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
+        """Index what was said. Where that fails, it is indexed with the scope's next session."""
+        new = [turn for turn in turns if not turn.imported]
+        kept = [turn.id for turn in new if self._runtime.settings_of(turn.session_key).episodes.enabled]
+        try:
+            if kept:
+                await self._storage.episode_follower.index(scope, kept)
+        except (StoreError, RecallError) as error:
+            log.warning("episodes.not_indexed", error=type(error).__name__)
+            self._runtime.on_error("episodes", error)
+
+
+class BatchStage:
+    """The debounced stage over the turns of one session: the prefilter, and the model if there is one.
+
+    debouncer: says which sessions are due.
+    """
+
+    name = "batch"
+    state: TurnState = "ruled"
+
+    def __init__(self, runtime: Runtime, store: Store, filing: Filing, reader: Reader) -> None:
+        timing = runtime.settings.auto_extract
+        self.debouncer = Debouncer(timing.debounce_seconds, timing.max_wait_seconds)
+        self._runtime = runtime
+        self._store = store
+        self._filing = filing
+        self._reader = reader
+        self._failed = True  # what an earlier process left behind is read again, too
+        self._again: set[int] = set()
+        self._earlier: dict[str, list[PendingTurn]] = {}
+        """The last turns, shortened, by session. Later messages answer them, and refer to names and facts in them."""
+
+    async def run(self, turns: Sequence[PendingTurn]) -> None:
+        """Judge whether the turns contain anything to remember, and if so read them."""
+        for key, group in by_scope(turns):
+            scope = Scope.parse(key)
+            earlier = self._earlier.get(group[0].session_id, [])
+            # What has failed before is read by itself, so that the rest does not fail with it.
+            again = [turn for turn in group if turn.id in self._again]
+            for part in (again, [turn for turn in group if turn.id not in self._again]):
+                while part and not await self._read(scope, part, earlier):
+                    log.info("batch.read_again", turns=len(part))
+            self._keep([*earlier, *group])
+
+    async def _read(self, scope: Scope, group: Sequence[PendingTurn], before: Sequence[PendingTurn]) -> bool:
+        """Read the turns of a session, and file the result. Return False if text of theirs was forgotten meanwhile.
+
+        before: the last turns before them, shortened.
+        """
+        settings = self._runtime.settings_of(group[0].session_key).auto_extract
+
+        async def readable() -> list[list[PendingTurn]]:
+            withheld = await self._store.ledger.withheld(scope.key)
+            return [[_without(turn, withheld) for turn in part] for part in (before, group)]
+
+        parts = await readable()
+        earlier, turns = ([as_turn(turn, self._runtime.zone) for turn in part] for part in parts)
+        verdict = await compute(judge, turns, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
+        draft = Draft(scope, "batch", group)
+        if not verdict.keep:
+            return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
+        draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
+        turns, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
+        reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=context)
+        draft.decided = reading.decided
+        draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
+        # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
+        ids = {turn.id for turn in group}
+        of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
+        for candidate in reading.candidates:
+            of_turn[candidate.turn if candidate.turn in ids else group[-1].id].append(candidate)
+
+        async def holds() -> bool:
+            return parts == await readable()
+
+        extracted = [of_turn[turn.id] for turn in group]
+        filed = await self._filing.file(
+            draft, extracted, empty=reading.reason, retracted=reading.retracted, holds=holds
+        )
+        if filed:
+            await self._note(reading, [turn.id for turn in group])
+        return filed
+
+    async def _note(self, reading: Reading, turns: Sequence[int]) -> None:
+        """When the model answers again, put the turns on which it had failed back to the batch stage, each once."""
+        if reading.failed:
+            self._failed = self._failed or not self._again.issuperset(turns)
+        elif reading.answered and self._failed:
+            self._failed = False
+            for session_id in await self._store.turns.retry():
+                waiting = await self._store.turns.waiting("ruled", session_id=session_id)
+                self._again.update(turn.id for turn in waiting)
+                self.debouncer.touch(session_id, asyncio.get_running_loop().time())
+
+    def _keep(self, turns: Sequence[PendingTurn]) -> None:
+        self._earlier[turns[-1].session_id] = [
+            replace(turn, user=turn.user[:_TEXT_KEPT], reply=turn.reply[-_TEXT_KEPT:]) for turn in turns[-_TURNS_KEPT:]
+        ]
+        if len(self._earlier) > _SESSIONS_KEPT:
+            del self._earlier[next(iter(self._earlier))]
+
+
+def _candidates(turn: Turn, *, imported: bool) -> list[Candidate]:
+    """Return the rules' candidates, and sentences that only their vectors can judge.
+
+    Of an imported turn, none may change a memory.
+    """
+    kept = extract_rules(turn)
+    candidates = with_unread(turn, kept)
+    if not imported:
+        return candidates
+    unread = (replace(candidate, only_as=candidate.only_as - {"change"}) for candidate in candidates[len(kept) :])
+    return [*kept, *(candidate for candidate in unread if candidate.only_as)]
+
+
+def _without(turn: PendingTurn, withheld: Withheld) -> PendingTurn:
+    """Return a turn without text that was forgotten since. No model reads that text, so it is not learned again."""
+    since = turn.accepted_at
+    words = withheld.words_of(turn.user, turn.reply, since=since)
+    user, reply = (withheld.cut(text, since=since, words=words) for text in (turn.user, turn.reply))
+    return replace(turn, user=user, reply=reply)
+
+
+# The worker that runs both stages.
 
 
 class Debouncer:
@@ -89,25 +360,19 @@ class TurnProcessor:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        store: Store,
-        executor: PlanExecutor,
-        rules: Stage,
-        batch: Stage,
-        debouncer: Debouncer,
+        self, runtime: Runtime, store: Store, executor: PlanExecutor, rules: RulesStage, batch: BatchStage
     ) -> None:
         self._runtime = runtime
         self._store = store
         self._executor = executor
         self._rules = rules
         self._batch = batch
-        self._debouncer = debouncer
-        self._wake = executor.interrupted
+        self._debouncer = batch.debouncer
+        self._wake = executor.wake
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
-        self._working = asyncio.Lock()
-        self._reading = asyncio.Lock()
+        self._plan_lock = asyncio.Lock()
+        self._batch_lock = asyncio.Lock()
 
     def wake(self) -> None:
         """Report that a turn was accepted."""
@@ -139,7 +404,7 @@ class TurnProcessor:
         Raises:
             StoreError: the store could not be read or written. The turns wait.
         """
-        async with self._working:
+        async with self._plan_lock:
             adopted = await self._store.turns.adopt()
             if adopted:
                 await self._replay()
@@ -152,7 +417,7 @@ class TurnProcessor:
             StoreError: something could not be written. It stays in the store.
         """
         await self._rule()
-        async with self._reading:
+        async with self._batch_lock:
             while turns := await self._store.turns.waiting("ruled", limit=1):
                 await self._batch_of(turns[0].session_id)
 
@@ -169,7 +434,7 @@ class TurnProcessor:
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
         """Hold the work lock. Recover plans first, since their turns would otherwise be planned again."""
-        async with self._working:
+        async with self._plan_lock:
             await self._executor.recover()
             yield
 
@@ -247,7 +512,7 @@ class TurnProcessor:
             self._runtime.on_error("batch", error)
 
     async def _batch_once(self, session_id: str) -> None:
-        async with self._reading:
+        async with self._batch_lock:
             await self._batch_of(session_id)
 
     async def _batch_of(self, session_id: str) -> None:
@@ -269,7 +534,7 @@ class TurnProcessor:
         if any(turn.scope in self._executor.busy for turn in turns):
             raise StoreBusyError("somebody else holds the scope of a session; its turns wait")
 
-    async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
+    async def _carefully(self, stage: RulesStage | BatchStage, turns: Sequence[PendingTurn]) -> None:
         """Run a stage. On an error, run it turn by turn, so that one bad turn does not block the others."""
         try:
             await stage.run(turns)

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from extractor import (
     Candidate,
     Decision,
+    Extraction,
     ExtractorSettings,
     Kept,
     Known,
@@ -29,9 +30,10 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord
-from recall import Recaller, Stored
+from recall import Near, Recaller, Stored
 
 log = get_logger(__name__)
+T = TypeVar("T")
 
 Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
 """A host's own model: takes a batch of turns and the nearest memories, and returns candidates."""
@@ -54,7 +56,7 @@ class Reading:
     """The result of reading a batch. answered: the model gave an answer.
 
     failed: the model was asked and gave no answer; the turns wait until it does.
-    settled: the model's decisions about candidates of which the rules were unsure.
+    decided: the model's decisions about candidates of which the rules were unsure.
     retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
 
@@ -62,7 +64,7 @@ class Reading:
     reason: str = "nothing_to_keep"
     failed: bool = False
     answered: bool = False
-    settled: Mapping[Candidate, Decision] = field(default_factory=dict)
+    decided: Mapping[Candidate, Decision] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
 
 
@@ -79,7 +81,7 @@ class Models:
     summaries: Model | None = None
 
     @property
-    def rest(self) -> bool:
+    def any_rests(self) -> bool:
         """Whether one of them is not asked for a while, after repeated failures."""
         return any(each is not None and each.rests for each in (self.model, self.summaries))
 
@@ -91,14 +93,12 @@ class Reader:
         self._runtime = runtime
         self._ledger = ledger
         self._recaller = recaller
-        self._extract = models.extract
-        self._model = models.model
-        self._summaries = models.summaries
+        self._models = models
 
     @property
     def has_model(self) -> bool:
         """Whether a model reads batches or makes summaries. Callers do not wait for it."""
-        return any((self._extract, self._model, self._summaries))
+        return any((self._models.extract, self._models.model, self._models.summaries))
 
     async def read(
         self,
@@ -117,115 +117,107 @@ class Reader:
 
         Raises whatever a host's own model raises.
         """
-        if not turns or (self._extract is None and self._model is None):
+        extract, model = self._models.extract, self._models.model
+        if not turns or (extract is None and model is None):
             return Reading(reason="rules_only" if turns else "nothing_to_keep")
         hidden = frozenset(memory.id for memory in by_rules)
         near = await self._near(scope, turns, hidden)
-        if self._extract is not None:
+        if model is None:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
-        assert self._model is not None
-        known_memories = [memory for _, memory in near]
         kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
-        wanted = self._model.cost_at_most(turns, kept)
+        wanted = model.cost_at_most(turns, kept)
         if not await self._reserve(settings, wanted):
             return Reading(reason=OVER_BUDGET)
-        usage = Usage()
-        try:
-            now = self._runtime.clock().astimezone(self._runtime.zone)
-            extracted = await self._model.extract(
-                turns, known_memories, kept, now=now, speaker=_speaker(scope), earlier=earlier
+
+        async def extracting() -> tuple[Extraction, Usage]:
+            now, near_memories = self._runtime.clock().astimezone(self._runtime.zone), [memory for _, memory in near]
+            extraction = await model.extract(
+                turns, near_memories, kept, now=now, speaker=_speaker(scope), earlier=earlier
             )
-            usage = extracted.usage
-        except ModelError as error:
-            usage = error.usage
-            self._failed(error)
-            return Reading(reason=f"model_{error.kind}", failed=True)
-        finally:
-            await self._settle(wanted, usage)
+            return extraction, extraction.usage
+
+        extracted = await self._ask(wanted, extracting())
+        if isinstance(extracted, ModelError):
+            return Reading(reason=f"model_{extracted.kind}", failed=True)
         for reason in extracted.left_out:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
         certain = [each for each in extracted.candidates if not (each.doubt or each.only_as)]
         return Reading(
             answered=True,
             candidates=extracted.candidates,
-            settled=await self._settled(scope, settings, certain, hidden),
+            decided=await self._decided(scope, settings, certain, hidden),
             retracted=extracted.retracted,
         )
 
     async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
-        assert self._extract is not None
+        assert self._models.extract is not None
         if not await self._reserve(settings, 0):
             return Reading(reason=OVER_BUDGET)
-        candidates = [_cleaned(candidate) for candidate in await self._extract(turns, near)]
+        candidates = [_cleaned(candidate) for candidate in await self._models.extract(turns, near)]
         return Reading(candidates=[candidate for candidate in candidates if candidate.content])
 
     async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
         """Return the model's summary of a session; None without a model, past the budget, or on a failure."""
-        if self._summaries is None or not await self._reserve(settings, _SUMMARY_TOKENS):
+        model = self._models.summaries
+        if model is None or not await self._reserve(settings, _SUMMARY_TOKENS):
             return None
-        usage = Usage()
-        try:
-            summary, usage = await self._summaries.summarize(given)
-        except ModelError as error:
-            usage = error.usage
-            self._failed(error)
-            return None
-        finally:
-            await self._settle(_SUMMARY_TOKENS, usage)
-        return summary
+        summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
+        return None if isinstance(summary, ModelError) else summary
 
-    async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
-        """Return the memories nearest to a text in the form that merging uses."""
+    async def _nearest(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Near]:
         near = await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        return [known(item) for item in near if item.stored.entry.id not in hidden]
+        return [item for item in near if item.stored.entry.id not in hidden]
 
     async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
         near: dict[str, tuple[Stored, Known]] = {}
         for turn in turns[-_NEWEST_TURNS:]:
-            for item in await self._recaller.nearest(scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS):
-                if item.stored.entry.id not in hidden:
-                    near[item.stored.entry.id] = item.stored, known(item)
+            for item in await self._nearest(scope, turn.user, hidden):
+                near[item.stored.entry.id] = item.stored, known(item)
         return list(near.values())[-_MOST_KNOWN:]
 
-    async def _settled(
+    async def _decided(
         self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
     ) -> dict[Candidate, Decision]:
         """Ask the model once about all candidates of which the rules are unsure. Without an answer they are added."""
-        doubtful: dict[Candidate, list[Known]] = {}
+        model, open_ones = self._models.model, dict[Candidate, list[Known]]()
         for candidate in candidates:
-            doubts = await compute(unsure, candidate, await self.compared(scope, candidate.content, hidden))
-            if doubts:
-                doubtful[candidate] = doubts
-        if not doubtful or self._model is None or not await self._reserve(settings, _COMPARE_TOKENS):
+            near = await self._nearest(scope, candidate.content, hidden)
+            if unclear := await compute(unsure, candidate, [known(item) for item in near]):
+                open_ones[candidate] = unclear
+        if not open_ones or model is None or not await self._reserve(settings, _COMPARE_TOKENS):
             return {}
-        usage = Usage()
-        try:
-            answers, usage = await self._model.compare(list(doubtful.items()))
-        except ModelError as error:
-            usage = error.usage
-            self._failed(error)
+        answers = await self._ask(_COMPARE_TOKENS, model.compare(list(open_ones.items())))
+        if isinstance(answers, ModelError):
             return {}
-        finally:
-            await self._settle(_COMPARE_TOKENS, usage)
         return {
-            candidate: settled(candidate, doubts, action, target)
-            for (candidate, doubts), (action, target) in zip(doubtful.items(), answers, strict=True)
+            candidate: settled(candidate, unclear, action, target)
+            for (candidate, unclear), (action, target) in zip(open_ones.items(), answers, strict=True)
         }
 
-    def _failed(self, error: ModelError) -> None:
-        self._runtime.metrics.count(f"model.failed.{error.kind}")
-        self._runtime.on_error(f"model.{error.kind}", error)
-        log.warning("model.failed", kind=error.kind, calls=error.usage.calls)
+    async def _ask(self, reserved: int, call: Awaitable[tuple[T, Usage]]) -> T | ModelError:
+        """Return a model's answer, or how it failed. Either way, what it used takes the place of what was reserved."""
+        usage = Usage()
+        try:
+            answer, usage = await call
+        except ModelError as error:
+            usage = error.usage
+            self._runtime.metrics.count(f"model.failed.{error.kind}")
+            self._runtime.on_error(f"model.{error.kind}", error)
+            log.warning("model.failed", kind=error.kind, calls=usage.calls)
+            return error
+        finally:
+            self._runtime.metrics.count("model.calls", usage.calls)
+            await self._ledger.settle(
+                self._runtime.today(),
+                reserved=reserved,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+            )
+        return answer
 
     async def _reserve(self, settings: ExtractorSettings, tokens: int) -> bool:
         return await self._ledger.reserve(
             self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
-        )
-
-    async def _settle(self, reserved: int, usage: Usage) -> None:
-        self._runtime.metrics.count("model.calls", usage.calls)
-        await self._ledger.settle(
-            self._runtime.today(), reserved=reserved, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
         )
 
 

@@ -49,7 +49,7 @@ _LONGEST: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class Meant:
     """The result of a request: the one memory that is certain, or the candidates, the likeliest first."""
 
     certain: Stored | None = None
@@ -70,7 +70,7 @@ def asked_to_forget(message: str) -> str | None:
     return None
 
 
-def named(what: str, near: Sequence[Near]) -> Named:
+def memories_meant(what: str, near: Sequence[Near]) -> Meant:
     """Return the memories that a request names, given its nearest memories."""
     items = [item for item in near if item.stored.entry.kind == "item" and is_writable(item.stored.file)]
     scored = sorted(((_share(what, item), item.stored) for item in items), key=lambda pair: -pair[0])
@@ -84,8 +84,8 @@ def named(what: str, near: Sequence[Near]) -> Named:
         top = same_text(likely[0][1].entry.text)
         likely = [pair for pair in likely if pair is likely[0] or same_text(pair[1].entry.text) != top]
     if likely and likely[0][0] >= CERTAIN and (len(likely) == 1 or likely[0][0] - likely[1][0] >= LEAD):
-        return Named(certain=likely[0][1], possible=possible)
-    return Named(possible=possible)
+        return Meant(certain=likely[0][1], possible=possible)
+    return Meant(possible=possible)
 
 
 def _denies(what: str, text: str) -> bool:

@@ -26,7 +26,7 @@ from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
 from gateway_memory.store.journal.sessions import SHARED_KEY
-from gateway_memory.sync.episodes import is_episode_page, page_of
+from gateway_memory.sync.follower import is_episode_page, page_of
 from gateway_memory.sync.mqtt import client_id, make_wire, read_login
 from notifier import LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from gateway_memory.capture.upkeep import Distilled
+from gateway_memory.calls.shell import answer_in_shell, settle
+from gateway_memory.capture.distiller import Distilled
 from gateway_memory.cli.options import named_of, whose_of
 from gateway_memory.commands.command import Answer
-from gateway_memory.commands.dispatch import answer_in_shell, settle
-from gateway_memory.commands.table import find
+from gateway_memory.commands.dispatch import find
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.memory import GatewayMemory

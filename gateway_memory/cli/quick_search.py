@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
 
 async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", request: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
-    from gateway_memory.commands.dispatch import found_in_shell, settle
+    from gateway_memory.calls.shell import found_in_shell, settle
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging

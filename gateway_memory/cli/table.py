@@ -13,7 +13,7 @@ from typing import Final
 
 from gateway_memory.cli.options import Parser, add_memory, add_whose, add_workspace
 from gateway_memory.commands.command import Command, Shell, Text
-from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
+from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.connect.gateways import GATEWAYS
 from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.hooks.editors import FILES

@@ -18,7 +18,7 @@ from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.episodes import turn_of
+from gateway_memory.sync.follower import record_of, turn_of
 from recall import Filter, Stored
 
 _RECEIPTS: Final = 200
@@ -110,8 +110,7 @@ class Browsing:
         stored = await self._storage.recaller.get(scope, identity)
         record = (await self._storage.ledger.quotable(scope, [identity])).get(identity)
         if record is None and stored is not None and stored.entry.kind == "item":
-            entry = stored.entry
-            record = MemoryRecord(id=identity, text=entry.text, file=stored.file, at=entry.at, category=entry.category)
+            record = record_of(stored, None)
         if record is None:
             return None
         history = await self._storage.ledger.history(scope, identity)

@@ -7,12 +7,13 @@ from typing import Any, Final, Literal, Protocol
 
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.context.finder import Found, as_query
+from gateway_memory.context.finder import Found
+from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import local_time
 from gateway_memory.session import Session
 from gateway_memory.sync.follower import Storage
-from gateway_memory.sync.health import HealthKeeper
+from gateway_memory.sync.peers import HealthKeeper
 
 Text = Mapping[Language, str]
 """A text in English and in Chinese."""

@@ -1,17 +1,28 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
-import json
-from collections.abc import Mapping
-from typing import Any, Final, Protocol, Unpack, cast
+from difflib import get_close_matches
+from functools import partial
+from typing import Any, Final
 
-from extractor import has_han, traits_of
+from extractor import has_han
 from gateway_memory.capture.requests import asked_to_forget
-from gateway_memory.commands.command import Answer, Commanded, CommandPorts, NotDone, phrase, shown
-from gateway_memory.commands.memories import forget_named
-from gateway_memory.commands.table import find, listed, nearest
-from gateway_memory.edge.phrases import CHAT, SHELL
+from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
+from gateway_memory.commands.memories import correct, forget, forget_named, list_memories, list_record, pin
+from gateway_memory.commands.receipts import (
+    history,
+    history_record,
+    rate,
+    receipts,
+    receipts_record,
+    undo,
+    why,
+)
+from gateway_memory.commands.review import approve, reject, review, review_record
+from gateway_memory.commands.search import OPTIONS, search, search_record
+from gateway_memory.commands.settings import link, switch, unlink
+from gateway_memory.commands.status import digest, digest_record, status, status_record
+from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS
-from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from gateway_memory.session import Session
 
 _LONGEST: Final = 8000
@@ -25,6 +36,79 @@ def may_change(text: str) -> bool:
         return bool(asked_to_forget(text))
     command = find(words[1].lower()) if len(words) > 1 else None
     return command is not None and command.changes
+
+
+async def show_help(_: CommandPorts, session: Session, __: str) -> str:
+    """Answer with the commands and their arguments."""
+    return listed(session.language)
+
+
+def listed(language: Language) -> str:
+    """Return all commands with their arguments, on one line; in Chinese with their Chinese names."""
+    if language == "zh":
+        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.aliases[0]}）" for command in COMMANDS)
+    return f"{CHAT} " + " · ".join(command.usage("en") for command in COMMANDS)
+
+
+def find(name: str) -> Command | None:
+    """Return the command of a name or alias, in lower case."""
+    return _BY_NAME.get(name)
+
+
+def nearest(name: str) -> str:
+    """Return the name or alias that is most like `name`, or "" if none is."""
+    return next(iter(get_close_matches(name, _BY_NAME, n=1)), "")
+
+
+_ID: Final = Shell(words="+", metavar="ID")
+_MAYBE_ID: Final = Shell(words="*", metavar="ID")
+_PERSON: Final = Shell(words="*", metavar="user:NAME")
+
+COMMANDS: Final = (
+    Command(name="status", aliases=("状态",), run=status, record=status_record, shell=Shell()),
+    Command(
+        name="search",
+        aliases=("搜索",),
+        run=search,
+        record=search_record,
+        shell=Shell(words="*", metavar="QUERY", options=OPTIONS),
+    ),
+    Command(name="list", aliases=("列出",), run=list_memories, record=list_record, shell=Shell()),
+    Command(name="forget", aliases=("忘掉",), run=forget, shell=_ID, changes=True),
+    Command(name="correct", aliases=("更正",), run=correct, shell=_ID, changes=True),
+    Command(name="pin", aliases=("常驻",), run=pin, shell=_ID, changes=True),
+    Command(
+        name="review", aliases=("待审",), run=review, record=review_record, shell=Shell(words="*", metavar="WORDS")
+    ),
+    Command(name="approve", aliases=("批准",), run=approve, shell=_ID, changes=True),
+    Command(name="reject", aliases=("拒绝",), run=reject, shell=_ID, changes=True),
+    Command(name="why", aliases=("为什么",), run=why),
+    Command(name="useful", aliases=("有用",), run=partial(rate, verdict="useful"), shell=_MAYBE_ID, changes=True),
+    Command(name="wrong", aliases=("不对",), run=partial(rate, verdict="wrong"), shell=_MAYBE_ID, changes=True),
+    Command(name="undo", aliases=("撤销",), run=undo, shell=_MAYBE_ID, changes=True),
+    Command(name="history", aliases=("来历",), run=history, record=history_record, shell=_ID),
+    Command(
+        name="digest",
+        aliases=("小结",),
+        run=digest,
+        record=digest_record,
+        shell=Shell(words="*", metavar="day|week|month"),
+    ),
+    Command(
+        name="receipts",
+        aliases=("回执",),
+        run=receipts,
+        record=receipts_record,
+        shell=Shell(options=(Option(command="receipts", name="limit", metavar="N", in_chat="{}"),)),
+    ),
+    Command(name="on", aliases=("打开",), run=partial(switch, on=True), changes=True, waits=False),
+    Command(name="off", aliases=("关闭",), run=partial(switch, on=False), changes=True, waits=False),
+    Command(name="link", aliases=("关联",), run=link, shell=_PERSON, changes=True),
+    Command(name="unlink", aliases=("取消关联",), run=unlink, shell=_PERSON, changes=True),
+    Command(name="help", aliases=("帮助",), run=show_help),
+)
+
+_BY_NAME: Final = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
 
 class Commands:
@@ -87,80 +171,3 @@ def _unknown(session: Session, name: str) -> NotDone:
     return NotDone(
         phrase(session, "unknown_near" if near else "unknown_command", name=shown(name), near=near, commands=commands)
     )
-
-
-# What a shell or a hook asks of an open memory: a command of the chat, or the hits of a search.
-
-_INJECTED: Final = ("memory", "note")
-"""The kinds of hits that are injected beside an editor's prompt."""
-
-
-class InShell(Commanded, Protocol):
-    """The open memory, as a shell uses it."""
-
-    agent: str
-
-    async def visit(self, **whose: Unpack[Whose]) -> Session:
-        """Return a session for commands outside a conversation."""
-
-    async def flush(self) -> None:
-        """Process all waiting turns, and wait until semantic search finds the results."""
-
-    async def answer(self, session: Session, text: str) -> Answer | None:
-        """Return the answer to a command; None if commands are off."""
-
-    async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
-        """Return the result of a command as a value for JSON."""
-
-
-async def settle(memory: InShell, whose: Whose) -> None:
-    """Wait until what stands in a scope's files has vectors: this process may have opened the memory just now."""
-    await memory.visit(**whose)
-    await memory.flush()
-
-
-async def answer_in_shell(memory: InShell, name: str, rest: str, whose: Whose, *, as_json: bool) -> Answer | None:
-    """Return the answer to a command with what is behind its name; None if commands are off."""
-    session = await memory.visit(**whose)
-    session.commands_as = SHELL
-    if as_json and session.settings.commands.enabled:
-        return Answer(text=json.dumps(await memory.record(session, name, rest), ensure_ascii=False))
-    return await memory.answer(session, f"{CHAT} {name} {rest}")
-
-
-async def found_in_shell(memory: InShell, whose: Whose, *, query: str, limit: int) -> dict[str, Any]:
-    """Return the hits of a search as values for JSON: {"rows": [{text, type, score, file, at}], "semantic", "outcome"}.
-
-    at: epoch seconds. semantic, outcome: see `Found`.
-    """
-    session = await memory.visit(**whose)
-    hits = await memory.search(session, query, limit=limit)
-    rows = [
-        {"text": hit.text, "type": hit.type, "score": round(hit.score, 3), "file": hit.file, "at": hit.at}
-        for hit in hits
-    ]
-    return {"rows": rows, "semantic": hits.semantic, "outcome": hits.outcome}
-
-
-async def _for_prompt(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which memories of the owner and of a project a prompt needs, best first: {"rows": [{id, text, at}]}.
-
-    at: epoch seconds.
-    """
-    session = await memory.visit(user=OWNER, project=request.get("project"))
-    hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_INJECTED)
-    relevant = [hit for hit in hits if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
-    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in relevant]}
-
-
-async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a search that came by the socket; {} for what the asking process must do itself."""
-    if request.get("agent") != memory.agent:
-        return {}
-    if "prompt" in request:
-        return await _for_prompt(memory, request)
-    whose = owner_unless_named(cast("Whose", {name: request.get(name) for name in KINDS if name != OWNER_KEY}))
-    if "query" in request:
-        return await found_in_shell(memory, whose, query=request["query"], limit=request["limit"])
-    answer = await answer_in_shell(memory, "search", request["rest"], whose, as_json=request.get("json") is True)
-    return {} if answer is None else {"text": answer.text, "done": answer.done}

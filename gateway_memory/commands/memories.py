@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from extractor import has_han, without_holes
-from gateway_memory.capture.requests import named, secret_note
+from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
-from gateway_memory.context.finder import as_query
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS, day_of
+from gateway_memory.edge.content import as_query
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.withheld import Forgotten, Withheld
-from gateway_memory.sync.episodes import turn_of
+from gateway_memory.sync.follower import turn_of
 from recall import Entry, Hit, Stored
 
 _LISTED: Final = 20
@@ -22,17 +22,18 @@ _LISTED: Final = 20
 
 async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer with the newest memories and their ids."""
-    rows, total = await _newest(ports, session)
-    if not rows:
+    newest = await list_record(ports, session, "")
+    if not newest["memories"]:
         return phrase(session, "list_empty")
-    zone = ports.memory.zone
-    lines = [f"- {row.entry.id} · {day_of(row.entry.at, zone)} · {row.entry.text}" for row in rows]
-    return "\n".join([phrase(session, "list_title", shown=len(rows), total=total), *lines])
+    lines = [f"- {row['id']} · {row['at'][:10]} · {row['text']}" for row in newest["memories"]]
+    return "\n".join([phrase(session, "list_title", shown=len(lines), total=newest["total"]), *lines])
 
 
 async def list_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
     """Return the newest memories as JSON values."""
-    rows, total = await _newest(ports, session)
+    await ports.storage.follower.refresh(session.scope)
+    rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
+    total = await ports.storage.recaller.count(session.scope.key)
     return {"memories": [memory_row(ports, row.entry, row.file) for row in rows], "total": total}
 
 
@@ -105,15 +106,9 @@ def check_ours(session: Session, stored: Stored) -> None:
         raise NotDone(phrase(session, "forget_not_ours", id=stored.entry.id, file=stored.file))
 
 
-async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Stored], int]:
-    await ports.storage.follower.refresh(session.scope)
-    rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
-    return rows, await ports.storage.recaller.count(session.scope.key)
-
-
 # `/memory forget`: a memory, an exchange or a session, by its id or by words; and "forget that …" in plain words.
 
-_CANDIDATES: Final = 5
+_SUGGESTED: Final = 5
 _NEAREST: Final = 8
 _EXCHANGES: Final = 20
 """The exchanges that are looked through for the words of a request."""
@@ -143,7 +138,7 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
         return answer
     answer = await forget_named(ports, session, what)  # words may look like an id
     if answer is None:
-        raise NotDone(await _candidates(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
+        raise NotDone(await _suggestions(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
     return answer
 
 
@@ -155,7 +150,7 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     """
     await ports.storage.follower.refresh(session.scope)
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
-    memories = named(what, near)
+    memories = memories_meant(what, near)
     exchanges = await _exchanges_with(ports, session, what)
     meant = [memories.certain] if memories.certain else list(memories.possible)
     exchanges = await _still_saying(ports, session.scope, what, meant, exchanges)
@@ -175,7 +170,7 @@ async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> st
     for scope in session.who.joined:
         await ports.storage.follower.refresh(scope)
         near = await ports.storage.recaller.nearest(scope.key, as_query(what).text, _NEAREST)
-        if certain := named(what, near).certain:
+        if certain := memories_meant(what, near).certain:
             return await _forget_memory(ports, session, scope, certain, reason="asked")
     return None
 
@@ -248,11 +243,11 @@ async def _still_saying(
     return remaining
 
 
-async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
+async def _suggestions(ports: CommandPorts, session: Session, what: str) -> str | None:
     """List what a search finds for words that name nothing for certain."""
-    hits = await ports.memory.search(session, what, limit=_CANDIDATES)
-    candidates = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
-    return _which(session, candidates) if candidates else None
+    hits = await ports.memory.search(session, what, limit=_SUGGESTED)
+    suggestions = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
+    return _which(session, suggestions) if suggestions else None
 
 
 def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
@@ -263,7 +258,7 @@ def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
 
 
 def _choices(hits: Sequence[Hit]) -> list[tuple[str, str]]:
-    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_CANDIDATES]]
+    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_SUGGESTED]]
 
 
 def _has(text: str, what: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from gateway_memory.capture.changes import Refused
+from gateway_memory.capture.changes import UndoRefused
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.edge.phrases import say
 from gateway_memory.runtime.ground import day_of
@@ -78,7 +78,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
             scope, done = joined, await ports.changes.undo(joined, only=only)
     if done is None:
         raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
-    if isinstance(done, Refused):
+    if isinstance(done, UndoRefused):
         raise NotDone(_refused(ports, session, done))
     at, plan = done
     lines = [say(language, "undone", at=_time(ports, at))]
@@ -100,7 +100,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     return "\n".join(lines)
 
 
-def _refused(ports: CommandPorts, session: Session, refused: Refused) -> str:
+def _refused(ports: CommandPorts, session: Session, refused: UndoRefused) -> str:
     lines = [phrase(session, "undo_refused", at=_time(ports, refused.at))]
     for memory, now in refused.edited:
         name = "undo_edited" if now else "undo_deleted"
@@ -186,23 +186,17 @@ def _time(ports: CommandPorts, at: float) -> str:
 _TURN: Final = re.compile(r"#(\d{1,18})")
 
 
-async def useful(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Say that a memory was of use. rest: its id, "" for the reply as a whole; and the reply, as #TURN."""
-    return await _rate(ports, session, rest, "useful")
-
-
-async def wrong(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Rate a memory as one that should not have been injected, or the reply as wrong. rest: as for `useful`."""
-    return await _rate(ports, session, rest, "wrong")
-
-
 async def counted(ports: CommandPorts, session: Session, *, since: float = 0.0) -> dict[str, int]:
     """Return how often each verdict was given. since: epoch seconds."""
     verdicts = Counter(each.verdict for each in await ports.storage.ledger.rated(session.scope.key, since=since))
     return {"useful": verdicts["useful"], "wrong": verdicts["wrong"]}
 
 
-async def _rate(ports: CommandPorts, session: Session, rest: str, verdict: Verdict) -> str:
+async def rate(ports: CommandPorts, session: Session, rest: str, *, verdict: Verdict) -> str:
+    """Say that a memory was of use, or should not have been injected; or the same of the reply as a whole.
+
+    rest: the memory's id, "" for the reply; and the reply, as #TURN.
+    """
     named = _TURN.search(rest)
     identity = as_id(_TURN.sub("", rest))
     reply = await _reply(ports, session, int(named[1]) if named else 0)

@@ -1,11 +1,10 @@
-"""`/memory review`, `approve` and `reject`: memories that are pending until a person approves them."""
+"""`/memory review`, `approve` and `reject`: memories that wait until a person approves them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
-from gateway_memory.context.finder import as_query
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.edge.content import as_query
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
@@ -17,25 +16,22 @@ _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 
 async def review(ports: CommandPorts, session: Session, words: str) -> str:
-    """Answer with the memories that are pending for the speaker, oldest first. words: only what contains them."""
-    reviews = await _waiting(ports, session, words)
+    """Answer with the memories that wait for the speaker, oldest first. words: only what contains them."""
+    reviews = (await review_record(ports, session, words))["reviews"]
     if not reviews:
         return phrase(session, "review_none")
-    zone = ports.memory.zone
     lines = [phrase(session, "review_title", number=len(reviews))]
     for each in reviews[:_LISTED]:
-        lines.append(f"- {each.memory.id} · {day_of(each.at, zone)} · {each.memory.text}")
-        about = await _line_of(ports, each)
-        reason = phrase(session, f"review_{each.reason}", text=about)
-        whose = "" if each.scope == session.scope.key else f" ({shown(each.scope)})"
-        lines.append(f"  {reason}{whose}")
+        reason = phrase(session, f"review_{each['reason']}", text=each["against_text"])
+        whose = "" if each["scope"] == session.scope.key else f" ({shown(each['scope'])})"
+        lines += [f"- {each['id']} · {each['since'][:10]} · {each['text']}", f"  {reason}{whose}"]
     if len(reviews) > _LISTED:
         lines.append(phrase(session, "digest_more", number=len(reviews) - _LISTED))
     return "\n".join([*lines, phrase(session, "review_how")])
 
 
 async def review_record(ports: CommandPorts, session: Session, words: str) -> dict[str, Any]:
-    """Return the memories that are pending for the speaker as JSON, oldest first. words: only what contains them."""
+    """Return the memories that wait for the speaker as JSON, oldest first. words: only what contains them."""
     return {
         "reviews": [
             {
@@ -56,14 +52,14 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
 
 
 async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep a pending memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
+    """Keep a waiting memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
     identity, _, typed = rest.strip().partition(" ")
     text = one_line(as_query(typed).text)
     if not identity or (typed.strip() and not text):
         raise NotDone(phrase(session, "approve_usage"))
     lines = []
     for each in await _named(ports, session, identity):
-        done = await ports.changes.reviewing.approve(_scope(each), each.memory.id, text=text)
+        done = await ports.changes.approve(_scope(each), each.memory.id, text=text)
         if done is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
         name = "approved_known" if done.action == "skipped" else "approved"
@@ -72,21 +68,21 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Do not keep a pending memory. rest: an id or "all", and maybe "never", so that nothing alike is pending again."""
+    """Do not keep a waiting memory. rest: an id or "all", and maybe "never", so that nothing alike waits again."""
     identity, _, how = rest.strip().partition(" ")
     for_good = how.strip().lower() in _FOR_GOOD
     if not identity or (how.strip() and not for_good):
         raise NotDone(phrase(session, "reject_usage"))
     lines = []
     for each in await _named(ports, session, identity):
-        if await ports.changes.reviewing.reject(_scope(each), each.memory.id, for_good=for_good) is None:
+        if await ports.changes.reject(_scope(each), each.memory.id, for_good=for_good) is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
         lines.append(phrase(session, "rejected_for_good" if for_good else "rejected", text=each.memory.text))
     return "\n".join(lines)
 
 
 async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:
-    """Return the reviews pending in the session's scope; for the owner also those about the owner."""
+    """Return the reviews that wait in the session's scope; for the owner also those about the owner."""
     reviews = await ports.storage.reviews.waiting(session.scope.key)
     if session.scope.key == OWNER_KEY:
         reviews += await ports.storage.reviews.of_owner()

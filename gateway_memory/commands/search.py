@@ -153,18 +153,12 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     """Answer with the memories that a search finds, best first."""
     hits, request = await _find(ports, session, typed)
     if hits:
-        answer = _answer(
-            hits,
-            min_score=session.settings.auto_recall.min_score,
-            explain=request.explain,
-            language=session.language,
-            zone=ports.memory.zone,
-        )
+        answer = _answer(ports, session, hits, explain=request.explain)
     elif hits.late:
         return phrase(session, "search_late_empty")
     else:
-        talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
-        answer = nothing_remembered(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
+        span = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
+        answer = nothing_remembered(request.query, span, ports.memory.zone) if span else phrase(session, "search_empty")
     notes = [phrase(session, "search_late")] if hits.late else []
     if not hits.semantic and (hits or hits.outcome == "partial"):
         notes.append(phrase(session, "search_words"))
@@ -200,8 +194,9 @@ async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Foun
     return hits, request
 
 
-def _answer(hits: Sequence[Hit], *, min_score: float, explain: bool, language: Language, zone: tzinfo | None) -> str:
-    """List the hits: first those with at least `min_score`, then the weak ones."""
+def _answer(ports: CommandPorts, session: Session, hits: Sequence[Hit], *, explain: bool) -> str:
+    """List the hits: first those with at least `minScore`, then the weak ones."""
+    language, zone, min_score = session.language, ports.memory.zone, session.settings.auto_recall.min_score
     sure = [hit for hit in hits if hit.score >= min_score]
     weak = [hit for hit in hits if hit.score < min_score]
     lines: list[str] = []

@@ -8,17 +8,8 @@ from gateway_memory.session import FEATURES, Feature, Session
 # `/memory on` and `/memory off`: switch features of one session.
 
 
-async def switch_on(ports: CommandPorts, session: Session, name: str) -> str:
-    """Switch a feature on in this session; without a name, all of them."""
-    return await _switch(ports, session, name, on=True)
-
-
-async def switch_off(ports: CommandPorts, session: Session, name: str) -> str:
-    """Switch a feature off in this session; without a name, all of them: the session is incognito then."""
-    return await _switch(ports, session, name, on=False)
-
-
-async def _switch(ports: CommandPorts, session: Session, name: str, *, on: bool) -> str:
+async def switch(ports: CommandPorts, session: Session, name: str, *, on: bool) -> str:
+    """Switch a feature in this session; without a name, all of them: with all off, the session is incognito."""
     wanted = name.strip().lower()
     names: dict[str, Feature] = {feature.lower(): feature for feature in FEATURES}
     if wanted not in names and wanted not in ("", "all", "全部"):

@@ -6,23 +6,18 @@ from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
 from gateway_memory.commands.receipts import counted
-from gateway_memory.context.opening import digest_since, waiting_reviews
+from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import FEATURES, Session
-from gateway_memory.sync.health import WorkspaceHealth
+from gateway_memory.sync.peers import WorkspaceHealth
 
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
 
 _DAYS: Final[Mapping[str, int]] = {
-    "": 1,
-    "day": 1,
-    "今天": 1,
-    "week": 7,
-    "本周": 7,
-    "一周": 7,
-    "month": 30,
-    "一个月": 30,
+    **dict.fromkeys(("", "day", "今天"), 1),
+    **dict.fromkeys(("week", "本周", "一周"), 7),
+    **dict.fromkeys(("month", "一个月"), 30),
 }
 _DAY_SECONDS: Final = 86400.0
 _LISTED: Final = 20
@@ -191,7 +186,9 @@ def _at(ports: CommandPorts, at: float | None) -> str | None:
 async def status(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer with the state in the session's language."""
     facts, language = await status_record(ports, session, ""), session.language
-    sessions, unreadable, last = facts["sessions"], facts["unreadable"], facts["last_extraction"]
+    unreadable, last = facts["unreadable"], facts["last_extraction"]
+    sessions = {"saved": 0, "nothing": 0, "unsaved": 0}
+    sessions |= {name.removeprefix("state."): number for name, number in facts["sessions"].items()}
 
     def listed(names: list[str]) -> str:
         return say(language, "comma").join(names) or say(language, "none")
@@ -207,16 +204,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),
         *_mqtt_lines(language, facts["mqtt"], facts["waiting"]["outbox"]),
-        say(
-            language,
-            "status_sessions",
-            open=sessions["open"],
-            ended=sessions["ended"],
-            saved=sessions.get("state.saved", 0),
-            nothing=sessions.get("state.nothing", 0),
-            unsaved=sessions.get("state.unsaved", 0),
-            errors=sessions["errors"],
-        ),
+        say(language, "status_sessions", **sessions),
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
         *_process_lines(language, facts["processes"]),
     ]

@@ -18,8 +18,16 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.episodes import Exchange, exchanges_of, not_in_context, quotations_block
-from gateway_memory.context.finder import Archive, in_one, still_holding, strongest
+from gateway_memory.context.finder import WordSearch
+from gateway_memory.context.hits import (
+    Exchange,
+    exchanges_of,
+    in_one,
+    not_in_context,
+    quotations_block,
+    still_holding,
+    strongest,
+)
 from gateway_memory.context.opening_text import with_marks
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
@@ -180,8 +188,8 @@ class ContextBuilder:
         self._storage = storage
         self._delivered = delivered
         self.runner = DeadlineRunner(runtime)
-        self.changes = ChangeDetector(storage, self.runner)
-        self._archive = Archive(storage)
+        self.detector = ChangeDetector(storage, self.runner)
+        self._word_search = WordSearch(storage)
 
     async def build(
         self, session: Session, message: str, now: datetime, deadline: float, *, deliver_pending: bool = True
@@ -226,7 +234,7 @@ class ContextBuilder:
 
     def _take_pending(self, reply: _Reply) -> None:
         """Empty the session's inbox into the reply's updates, without what its context has had."""
-        session, context = reply.session, reply.session.context
+        session, context = reply.session, reply.session.in_context
         if not (reply.deliver_pending and len(session.pending.inbox)):
             return
         reply.pending += len(session.pending.inbox)
@@ -246,7 +254,7 @@ class ContextBuilder:
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
-            context, reply.session.position = reply.session.context, new.position
+            context, reply.session.position = reply.session.in_context, new.position
             reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
             context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
             with reply.timed("search_again"):
@@ -267,7 +275,7 @@ class ContextBuilder:
         """Inject what other sessions learnt, and note its delivery, so that a restart doesn't repeat it."""
         session = reply.session
         if reply.pending and session.on("notify"):
-            restored = session.pending.restored  # these may be of origins that have sent nothing since
+            restored = session.pending.restored_upto  # these may be of origins that have sent nothing since
             upto = restored | {
                 origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
             }
@@ -294,14 +302,14 @@ class ContextBuilder:
             # Unused episode slots are given to memories.
             free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
             memories = strongest(memories, settings.max_results + free)
-            fresh = [hit for hit in memories if not session.context.has(hit.id, hit.text)]
+            fresh = [hit for hit in memories if not session.in_context.has(hit.id, hit.text)]
             reply.in_context += [hit for hit in memories if hit not in fresh]
             if fresh:
                 block = relevant_block(fresh, zone, settings.max_injected_tokens)
                 reply.blocks.append(block)
                 for hit in fresh:
                     (reply.injected if f"({hit.id}, " in block else reply.over_budget).append(hit)
-                session.context.inject([(hit.id, hit.text) for hit in fresh])
+                session.in_context.inject([(hit.id, hit.text) for hit in fresh])
             reply.injected += [exchange.hit for exchange in exchanges]
             reply.recalled = (*memories, *(exchange.hit for exchange in exchanges))
             first = await self._of_talk(reply)
@@ -325,7 +333,7 @@ class ContextBuilder:
         if reply.talk is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
         only = Filter(since=reply.talk.start, until=reply.talk.end)
-        read = self._archive.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
+        read = self._word_search.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
         records = await self.runner.run("records", reply.left(_QUOTE_UNTIL), read)
         if records == [] and not reply.recall.hits:
             return [nothing_remembered(reply.message, reply.talk, self._runtime.zone)]
@@ -407,4 +415,4 @@ class ContextBuilder:
         session = reply.session
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None
-        return await self.changes.since_last(session, reply.span * _FILES_WITHIN)
+        return await self.detector.since_last(session, reply.span * _FILES_WITHIN)

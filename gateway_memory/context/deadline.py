@@ -112,15 +112,15 @@ class ChangeDetector:
         if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
             return FileChanges(Position(generation, await self._first(session), change), ())
-        if known.change == change:
+        if known.last_change == change:
             return None
         revision, rows = await self._storage.recaller.added_since(session.scope.key, known.revision)
         news = await self._of_others(session, tuple(filter(is_announced, rows)))
         return FileChanges(Position(generation, revision, change), news)
 
     async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
-        """Leave out what the session itself has said: another host may have written it."""
+        """Leave out what the session itself has said: another process may have written it."""
         own = {row.entry.id for row in rows if row.entry.session == session.key}
-        own -= {identity for identity in own if session.context.was_removed(identity)}  # it is back
+        own -= {identity for identity in own if identity in session.in_context.removed}  # it is back
         said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}
         return tuple(row for row in rows if row.entry.id not in said or said[row.entry.id].text != row.entry.text)

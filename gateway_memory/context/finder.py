@@ -1,21 +1,16 @@
 """Searches of a host, its tools or a person: the best hits, weak ones too, and session records by words."""
 
-import asyncio
 import math
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
-from heapq import nlargest
-from operator import attrgetter
+from datetime import datetime
 from typing import Any, Final, Self
 
-from extractor import Cleaned, clean
 from gateway_memory.context.deadline import DeadlineRunner
-from gateway_memory.context.episodes import exchanges_of, quotable_hit, shown_exchanges
+from gateway_memory.context.hits import exchanges_of, in_one, quotable_hit, shown_exchanges, still_holding, strongest
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -23,7 +18,7 @@ from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
-from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Stored, excerpt_of, talk_of, tokens_of
+from recall import Filter, Hit, RecallOutcome, SearchRequest, Stored, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.
 
@@ -34,7 +29,7 @@ _NEWEST: Final = 5_000
 _SHOWN_TOKENS: Final = 400
 
 
-class Archive:
+class WordSearch:
     """The records and observations of any scope. They are read for each search; no index has them."""
 
     def __init__(self, storage: Storage) -> None:
@@ -55,13 +50,13 @@ class Archive:
         hits = [hit for hit in await self._quotable(scope, kinds) if only is None or _passes(hit, only)]
         return await compute(_best, hits, query, limit)
 
-    async def get(self, scope: Scope, identity: str) -> Hit | None:
-        """Return a record or an observation as a whole, without forgotten text; None if there is none of this id.
+    async def get(self, scope: Scope, identity: str) -> list[Hit]:
+        """Return a record or an observation as a whole, without forgotten text; [] if there is none of this id.
 
         Raises:
             StoreError: they could not be read.
         """
-        return next((hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity), None)
+        return [hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity]
 
     async def _quotable(self, scope: Scope, kinds: Collection[str]) -> list[Hit]:
         """Return all that is quotable."""
@@ -148,7 +143,6 @@ def _best(hits: Sequence[Hit], query: str, limit: int) -> list[Hit]:
 
 
 _FIND_SECONDS: Final = 10.0
-_QUERY_LENGTH: Final = 8000
 _MOST_FILTERED: Final = 50
 """The hits to choose from where only some kinds are wanted."""
 RECALLED: Final = frozenset({"memory", "note", "episode"})
@@ -189,7 +183,7 @@ class Finder:
         self._runtime = runtime
         self._storage = storage
         self._runner = runner
-        self._archive = Archive(storage)
+        self._word_search = WordSearch(storage)
 
     async def find(
         self, session: Session, query: str, limit: int, *, kinds: Collection[str], only: Filter | None, explain: bool
@@ -199,15 +193,15 @@ class Finder:
         A query about what was said at some time finds only what is of that time, and its session records.
         """
         now = self._runtime.clock()
-        talk = talk_of(query, now.timestamp(), self._runtime.zone)
+        asked_span = talk_of(query, now.timestamp(), self._runtime.zone)
         if only and (only.since is not None or only.until is not None):
-            talk = None
-        if talk:
-            only = replace(only or Filter(), since=talk.start, until=talk.end)
+            asked_span = None
+        if asked_span:
+            only = replace(only or Filter(), since=asked_span.start, until=asked_span.end)
             kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
         archived: Found = Found()
         if ARCHIVED.intersection(kinds):
-            finding = self._archive.find(session.scope, "" if talk else query, kinds, limit, only)
+            finding = self._word_search.find(session.scope, "" if asked_span else query, kinds, limit, only)
             kept = await self._runner.run("archive", _FIND_SECONDS, finding)
             archived = Found(kept or (), late=kept is None)
         if not RECALLED.intersection(kinds):
@@ -215,7 +209,7 @@ class Finder:
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, kinds))
         wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
         if query.strip():
-            result = await self._search(session, query, kinds, wanted, now, only=only, explain=explain)
+            result = await self._search(session, query, kinds, wanted, only, explain=explain)
         else:
             result = await self._listed(session, only, wanted)
         hits = tuple(hit for hit in still_holding(result, now, self._runtime.zone) if hit.kind in kinds)
@@ -229,9 +223,8 @@ class Finder:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
         if "-" in identity:  # the ids of memories and of turns have no hyphen
-            of_id: list[Hit] = []
-            done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
-            return Found(of_id, late=not done)
+            kept = await self._runner.run("archive", _FIND_SECONDS, self._word_search.get(scope, identity))
+            return Found(kept or (), late=kept is None)
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _OF_FILES))
         rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]
         row = next(filter(None, rows), None)
@@ -263,21 +256,8 @@ class Finder:
         if session.recalls_episodes and _EPISODE in kinds:
             await self._storage.episode_follower.follow(session.scope.key)
 
-    async def _named(self, scope: Scope, identity: str, into: list[Hit]) -> None:
-        """Add what an id names to a list: there may be nothing of that name."""
-        hit = await self._archive.get(scope, identity)
-        into += [hit] if hit else []
-
     async def _search(
-        self,
-        session: Session,
-        query: str,
-        kinds: Collection[str],
-        limit: int,
-        now: datetime,
-        *,
-        only: Filter | None,
-        explain: bool,
+        self, session: Session, query: str, kinds: Collection[str], limit: int, only: Filter | None, *, explain: bool
     ) -> Found:
         searches = [
             self._storage.recaller.search(
@@ -287,7 +267,7 @@ class Finder:
                     limit=limit if _OF_FILES.intersection(kinds) else 0,
                     episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
                     min_score=0.0,
-                    now=now.timestamp(),
+                    now=self._runtime.timestamp(),
                     only=only,
                     explain=explain,
                     asked=True,
@@ -318,45 +298,3 @@ class Finder:
         newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.who.joined else listed
         # Chosen by its filters alone, each is just what was requested.
         return Found((Hit.of(row, 1.0) for row in newest or ()), late=listed is None)
-
-
-async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
-    """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
-
-    A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
-    """
-    answers = await asyncio.gather(*searches)
-    if len(answers) == 1:
-        return answers[0]
-    hits: list[Hit] = []
-    for answer in answers:
-        texts = {hit.text for hit in hits}
-        hits += [hit for hit in answer.hits if hit.text not in texts]
-    outcomes = {answer.outcome for answer in answers}
-    outcome: RecallOutcome = "full" if hits else "empty"
-    if outcomes & {"timeout", "partial"}:
-        outcome = "timeout" if outcomes == {"timeout"} else "partial"
-    return Recall(
-        hits=tuple(hits),
-        weak=tuple(hit for answer in answers for hit in answer.weak),
-        outcome=outcome,
-        stages=answers[0].stages,
-        semantic=all(answer.semantic for answer in answers),
-    )
-
-
-def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
-    """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
-    chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
-    return tuple(hit for hit in hits if hit.id in chosen)
-
-
-def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
-    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
-    today = day_of(now.timestamp(), zone)
-    return tuple(hit for hit in hits if hit.holds_on(today))
-
-
-def as_query(text: str) -> Cleaned:
-    """Return a message as a query: without private spans and secrets, and of a bounded length."""
-    return clean(text[:_QUERY_LENGTH])

@@ -37,7 +37,7 @@ Items = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class LineFacts:
     """What the journal knows of a line. at: epoch seconds."""
 
     category: str
@@ -54,7 +54,7 @@ class _Line:
 
 
 def memory_block(
-    blocks: Sequence[Block], known: Mapping[str, Known], *, left_out: str, max_tokens: int
+    blocks: Sequence[Block], known: Mapping[str, LineFacts], *, left_out: str, max_tokens: int
 ) -> tuple[str, Items]:
     """Return the block of MEMORY.md within `max_tokens`, and the memories that stand in it as a whole.
 
@@ -77,7 +77,7 @@ def memory_block(
     return text, [(block.id, block.text) for block in items] if text else []
 
 
-def _ranked(blocks: Sequence[Block], known: Mapping[str, Known], *, longest: int | None) -> list[_Line]:
+def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest: int | None) -> list[_Line]:
     """Return the lines, the most important first.
 
     Instructions of the user come first, since they concern every reply; then what is important, which is whatever a
@@ -89,19 +89,11 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, Known], *, longest: int
         of = known.get(block.id) if block.kind == "item" else None
         newest = max(newest, of.at if of else 0.0)
         text = block.text if longest is None or len(block.text) <= longest else f"{block.text[: longest - 1]}…"
-        lines.append(
-            _Line(
-                block=block,
-                heading="" if block.heading in _OUR_HEADINGS else block.heading,
-                shown=f"({block.id}) {text}" if block.kind == "item" else text,
-                rank=(
-                    of is not None and traits_of(of.category).directive,
-                    of is None or of.high,
-                    of.at if of else newest,
-                    position,
-                ),
-            )
-        )
+        heading = "" if block.heading in _OUR_HEADINGS else block.heading
+        shown = f"({block.id}) {text}" if block.kind == "item" else text
+        directive = of is not None and traits_of(of.category).directive
+        rank = directive, of is None or of.high, of.at if of else newest, position
+        lines.append(_Line(block=block, heading=heading, shown=shown, rank=rank))
     return sorted(lines, key=lambda line: line.rank, reverse=True)
 
 
@@ -170,7 +162,7 @@ class OpeningMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastTalk:
+class LastSession:
     """The last session that took place. said: the user's first words in it. at: ISO 8601, UTC; day: its day."""
 
     session_id: str
@@ -184,16 +176,16 @@ class Material:
     """What an opening is made of.
 
     memory: the blocks of MEMORY.md. known: what is known of them, by id. about: what else is known about the user, in
-    the order in which it is injected. last: the last record of a session. talk: the last session, which may be too
-    short for a record. related: what a search finds for what the last session left open. joined: what is known of the
-    project that the session has joined.
+    the order in which it is injected. last: the last record of a session. last_session: it may be too short for a
+    record. related: what a search finds for what the last session left open. joined: what is known of the project that
+    the session has joined.
     """
 
     memory: Sequence[Block] = ()
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, LineFacts] = field(default_factory=dict)
     about: Sequence[OpeningMemory] = ()
     last: Mapping[str, Any] | None = None
-    talk: LastTalk | None = None
+    last_session: LastSession | None = None
     related: Sequence[OpeningMemory] = ()
     joined: Sequence[OpeningMemory] = ()
 
@@ -227,10 +219,11 @@ def compose(
         )
         room -= _block_cost(memory)
     else:
-        memory, items = "", [(block.id, block.text) for block in material.memory if _is_fact(block)]
+        facts = [block for block in material.memory if block.kind == "item" and block.type != "S"]
+        memory, items = "", [(block.id, block.text) for block in facts]
     texts = _Texts(text for _, text in items)
-    if (talk := _unrecorded(material)) is not None:
-        texts.add([talk.said])
+    if (unrecorded := _unrecorded(material)) is not None:
+        texts.add([unrecorded.said])
     about_room = max(profile_tokens - _block_cost(memory), min(reserved, profile_tokens))
     about, injected = _facts_block("About the User", _ABOUT_INTRO, texts.fresh(material.about), min(room, about_room))
     texts.add(fact.text for fact in (*injected, *of_project))
@@ -293,38 +286,35 @@ def _block_cost(block: str) -> int:
 
 def _session_block(material: Material, texts: _Texts, max_tokens: int) -> str:
     """Return the block of the last session without what is said already: of its record, or of its first words."""
-    talk = _unrecorded(material)
-    if talk is not None:
-        lines = [f"({talk.day}) {_short(talk.said)}"]
+    unrecorded = _unrecorded(material)
+    if unrecorded is not None:
+        lines = [f"({unrecorded.day}) {_short(unrecorded.said)}"]
     else:
         lines = _record_lines(material.last, texts) if material.last else []
     return render_block("Last Session", _SESSION_INTRO, lines, max_tokens) if lines else ""
 
 
-def _unrecorded(material: Material) -> LastTalk | None:
+def _unrecorded(material: Material) -> LastSession | None:
     """Return the last session if it was too short for a record; None where the last record is of it."""
-    last, talk = material.last, material.talk
+    last, session = material.last, material.last_session
     before = "" if last is None else str(last.get("timestamp", ""))
-    if talk and (last is None or (last.get("session_id") != talk.session_id and talk.at > before)):
-        return talk
+    if session and (last is None or (last.get("session_id") != session.session_id and session.at > before)):
+        return session
     return None
-
-
-def _day_of(record: Mapping[str, Any]) -> str:
-    return str(record.get("timestamp", ""))[:10]
 
 
 def _record_lines(last: Mapping[str, Any], texts: _Texts) -> list[str]:
     """Return a record's lines. What is open comes first, and sentences stand alone, so that a cut costs little."""
     summary = str(last.get("brief") or last.get("summary") or "")
-    lines = [f"({_day_of(last) or 'undated'}) {_short(str(last.get('topic', '')))}".rstrip()]
+    day = str(last.get("timestamp", ""))[:10] or "undated"
+    lines = [f"({day}) {_short(str(last.get('topic', '')))}".rstrip()]
     todos, decisions = _texts(last.get("todos")), _texts(last.get("decisions"))
     lines += [f"To do: {_short(text)}" for text in todos]
     lines += [f"Decided: {_short(text)}" for text in decisions if text not in summary and not texts.says(text)]
     before = _Texts([str(last.get("topic", "")), *todos])
     items = [
         line
-        for line in map(_item, summary.split("\n"))
+        for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
         if line and (_is_heading(line) or not (texts.says(line) or before.says(line)))
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
@@ -335,14 +325,6 @@ def _record_lines(last: Mapping[str, Any], texts: _Texts) -> list[str]:
 
 def _is_heading(line: str) -> bool:
     return line.endswith((":", "："))
-
-
-def _item(line: str) -> str:
-    return _MARKS.sub("", line).strip()
-
-
-def _is_fact(block: Block) -> bool:
-    return block.kind == "item" and block.type != "S"
 
 
 def _texts(value: object) -> list[str]:
@@ -446,7 +428,7 @@ def own_words_of(quotable: Quotable) -> dict[int, str]:
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 
-def last_talk(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[float], str]) -> LastTalk | None:
+def last_session_of(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[float], str]) -> LastSession | None:
     """Return the last session by its first words that say something, else by its first ones.
 
     first: its first exchanges. quotable: their quotable text.
@@ -457,7 +439,7 @@ def last_talk(first: Sequence[Episode], quotable: Quotable, day_of: Callable[[fl
     telling = [pair for pair in words if not (is_greeting(pair[1]) or is_small_talk(pair[1]))]
     for episode, text in (telling or words)[:1]:
         at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
-        return LastTalk(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(text))
+        return LastSession(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(text))
     return None
 
 

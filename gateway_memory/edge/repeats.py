@@ -21,12 +21,14 @@ class Repeats:
         self._timestamp = timestamp
         self._running: dict[tuple[str, str, str], asyncio.Task[str]] = {}
 
-    async def run(self, request: Request, work: Work, *, unknown: Work | None, sure: bool) -> dict[str, Any]:
+    async def run(
+        self, request: Request, work: Work, *, if_interrupted: Work | None, repeatable: bool
+    ) -> dict[str, Any]:
         """Run a request unless it has run before, and return its answer. See `GatewayMemory.once`."""
         key = request.call, request.caller, request.id
         running = self._running.get(key)
         if running is None:
-            running = asyncio.create_task(self._first(request, work, unknown or work, sure=sure))
+            running = asyncio.create_task(self._first(request, work, if_interrupted or work, repeatable=repeatable))
             self._running[key] = running
             running.add_done_callback(lambda done: self._done(key, done))
         # A caller that goes away cancels neither the work nor the wait of the others.
@@ -38,14 +40,14 @@ class Repeats:
         if not done.cancelled():
             done.exception()  # every caller may be gone
 
-    async def _first(self, request: Request, work: Work, unknown: Work, *, sure: bool) -> str:
+    async def _first(self, request: Request, work: Work, if_interrupted: Work, *, repeatable: bool) -> str:
         known = await self._requests.begin(request, self._timestamp())
         if known:
             return known
         try:
-            answer = json.dumps(await (work if known is None else unknown)())
+            answer = json.dumps(await (work if known is None else if_interrupted)())
         except GatewayMemoryError as error:
-            if sure or not isinstance(error, StoreError):
+            if repeatable or not isinstance(error, StoreError):
                 with contextlib.suppress(StoreError):
                     await self._requests.forget(request)
             raise

@@ -13,12 +13,12 @@ from gateway_memory.context.opening_text import (
     LEAST_RELATED,
     LEAST_TELLING,
     PASSAGES,
-    Known,
+    LineFacts,
     Material,
     Opening,
     OpeningMemory,
     compose,
-    last_talk,
+    last_session_of,
     own_words_of,
     profile,
     queries_of,
@@ -68,7 +68,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             known=known.lines,
             about=with_marks(about, known.outdated),
             last=known.last,
-            talk=last_talk(known.first, known.quotable, day) if known.quotable else None,
+            last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
             related=with_marks(hits, known.outdated),
             joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
         ),
@@ -89,7 +89,7 @@ class _Journal:
     """
 
     last: Mapping[str, Any] | None = None
-    lines: Mapping[str, Known] = field(default_factory=dict)
+    lines: Mapping[str, LineFacts] = field(default_factory=dict)
     sides: Mapping[int, str] = field(default_factory=dict)
     first: Sequence[Episode] = ()
     quotable: Quotable | None = None
@@ -111,7 +111,7 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
                 return _Journal(
                     last=last and withheld(database, OWNER_KEY).record(last),
                     lines={
-                        identity: Known(category=category, high=importance == "high", at=at)
+                        identity: LineFacts(category=category, high=importance == "high", at=at)
                         for identity, category, importance, at in weights_of(database, memory)
                     },
                     sides=own_words_of(quotable),

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from extractor import clean
-from gateway_memory.capture.observations import clip, observed, tags_of
-from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.content import clip, observed, tags_of, well_formed
 from gateway_memory.hooks.state import hook_key
 from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE

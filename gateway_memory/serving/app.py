@@ -19,8 +19,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_memory.config.settings import LimitSettings
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
+from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
 from gateway_memory.serving.changes import ChangeFeed, Listener

@@ -66,7 +66,7 @@ class AgentCalls:
         return models.ToldBefore(
             session_id=session.session_id,
             opening=self._unless_delivered(session, opening or "", ephemeral=request.ephemeral),
-            opening_partial=request.opening and (opening is None or session.context.partial),
+            opening_partial=request.opening and (opening is None or session.in_context.partial),
             rule=memory.rule_text(session),
             context=context.text,
             outcome=context.outcome,
@@ -132,11 +132,11 @@ class AgentCalls:
                 )
             return {"ended": len(sessions)}
 
-        async def unknown() -> dict[str, Any]:
+        async def if_interrupted() -> dict[str, Any]:
             return {"ended": 0}
 
         record = Request(call="end_session", caller=_caller(request.speaker or request.key), id=request.id, scope="")
-        return models.Ended(**await self.memory.once(record, work, unknown=unknown))
+        return models.Ended(**await self.memory.once(record, work, unknown=if_interrupted))
 
     # What is typed and searched
 
@@ -152,14 +152,16 @@ class AgentCalls:
             answer = await self.memory.answer(session, text)
             return {"answer": answer and answer.text, "done": bool(answer and answer.done)}
 
-        async def unknown() -> dict[str, Any]:
+        async def if_interrupted() -> dict[str, Any]:
             return {"answer": phrase(session, "not_known_whether_done"), "done": False}
 
         if not may_change(text):
             return models.CommandAnswer(**await work())
         # A plan that could not be carried out is carried out later, so a failure proves nothing.
         record = self._request("command", request, session)
-        return models.CommandAnswer(**await self.memory.once(record, work, unknown=unknown, sure=False))
+        return models.CommandAnswer(
+            **await self.memory.once(record, work, unknown=if_interrupted, sure=False)
+        )
 
     async def search(self, request: models.Search) -> models.FoundHits:
         """Search the speaker's memory."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Final, Literal, TypeAlias
 
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.serving.errors import ServiceError
 from notifier import Event
 

@@ -11,7 +11,7 @@ from gateway_memory.store.markdown import Addition
 from gateway_memory.store.record import MemoryRecord, Review, Settled, decoded
 from gateway_memory.store.report import Rated
 
-Stage = Literal[
+Cause = Literal[
     "rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import", "link", "review", "feedback"
 ]
 
@@ -50,7 +50,7 @@ class Receipt:
     """The result of one plan. `number` increases with each receipt; `at` is epoch seconds."""
 
     number: int
-    stage: Stage
+    stage: Cause
     at: float
     outcomes: tuple[ReceiptLine, ...]
 
@@ -61,7 +61,7 @@ class Plan:
 
     scope: str
     folder: str
-    stage: Stage
+    stage: Cause
     at: float
     turns: tuple[int, ...] = ()
     added: tuple[MemoryRecord, ...] = ()

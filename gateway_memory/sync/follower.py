@@ -1,6 +1,7 @@
-"""Keep the index equal to the Markdown files, also where people or tools edit them."""
+"""Keep the index equal to the Markdown files, also where people or tools edit them, and to the stored episodes."""
 
 import asyncio
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -8,20 +9,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from extractor import traits_of
+from extractor import own_words, telling, traits_of, without_quotations
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger, noon_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, Documents, Stamps, is_day_file, is_writable
-from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.disk.workspace import EPISODE_PAGES
+from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable
+from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.episodes import EpisodeFollower, is_episode_page
 from notifier import Announcer, MemoryChange
-from recall import Entry, Recaller, Stamp, Stored, consume_exception
+from recall import Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
 
 log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 """A row that a person or a tool has added to a file or removed from it. A line with changed text counts as added."""
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
-"""The number of scopes whose stamps are cached. The files of other scopes are compared with the index again."""
+"""The number of scopes whose state is cached. Other scopes are compared with the index again."""
 _RACY_NS: Final = 100_000_000
 """A file saved twice within the clock's resolution keeps its stamp, so a file that is this young is read again."""
 
@@ -42,19 +42,9 @@ class Follower:
     announcer: announces lines that others wrote or deleted; None if nobody is notified.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        documents: Documents,
-        ledger: Ledger,
-        event_log: EventLog,
-        recaller: Recaller,
-        announcer: Announcer | None,
-    ) -> None:
+    def __init__(self, runtime: Runtime, store: Store, recaller: Recaller, announcer: Announcer | None) -> None:
         self._runtime = runtime
-        self._documents = documents
-        self._ledger = ledger
-        self._event_log = event_log
+        self._store = store
         self._recaller = recaller
         self._announcer = announcer
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
@@ -79,7 +69,7 @@ class Follower:
             refreshing.add_done_callback(consume_exception)
         return await asyncio.shield(refreshing)
 
-    def change(self, scope: Scope) -> int:
+    def last_change(self, scope: Scope) -> int:
         """Return the number of a scope's last change, as the last refresh returned it."""
         return self._of(scope).changes
 
@@ -110,7 +100,7 @@ class Follower:
 
     async def _refresh(self, scope: Scope, file: str = "", source: str = "") -> int:
         of = self._of(scope)
-        current = await self._documents.scan(scope)
+        current = await self._store.documents.scan(scope)
         if self._is_known(of, current):
             return of.changes
         stamps = await self._recaller.stamps(scope.key)  # another process may have indexed them already
@@ -161,7 +151,7 @@ class Follower:
             for action, row in edits
         ]
         try:
-            events = await self._event_log.add_edits(scope, changes, now)
+            events = await self._store.event_log.add_edits(scope, changes, now)
         except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._runtime.on_error("edits", error)
@@ -173,7 +163,7 @@ class Follower:
         """Index a file, and collect the edits in it."""
         young = self._of(scope).young
         young.discard(file)
-        read = await self._documents.read(scope, file)
+        read = await self._store.documents.read(scope, file)
         if read is None:
             return
         text, stamp = read
@@ -184,7 +174,7 @@ class Follower:
             return
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
-        memories = await self._ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
+        memories = await self._store.ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)
         change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
@@ -193,9 +183,10 @@ class Follower:
             await self._load(scope, other, known, _Changes())
         edits.new += change.added
         edits.removed += change.removed
-        ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
+        texts = {identity: memory.text for identity, memory in memories.items()}
+        ours = {row.entry.id for row in change.added if texts.get(row.entry.id) == row.entry.text}
         if ours:  # a memory that was removed and stands in the file again was put back by a person
-            ours -= await self._event_log.missing(scope.key, sorted(ours))
+            ours -= await self._store.event_log.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
 
     def _entries(
@@ -252,10 +243,6 @@ def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at:
     )
 
 
-def _is_same(entry: Entry, memory: MemoryRecord | None) -> bool:
-    return memory is not None and memory.text == entry.text
-
-
 def is_announced(row: Stored) -> bool:
     """Return whether a row is announced to sessions: see `MemoryRecord.announced`."""
     return row.entry.type != "S" and traits_of(row.entry.category).announced
@@ -307,10 +294,184 @@ def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
 
 
-# The store of a memory with its index, and a memory of the index as a record.
+# Keep the index's episodes equal to the stored ones, page by page.
 
-_OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
-"""The fields that a person may have changed in the document since the memory was stored."""
+SPEAKERS: Final = ("user", "assistant")
+"""Who said a passage, as it is indexed; the first letter is in the id of its row."""
+_PAGE: Final = re.compile(rf"{EPISODE_PAGES}(\d+)")
+_OF_TURN: Final = re.compile(r"e(\d{1,18})(?:[a-z]\d+)?")
+_RETRY_SECONDS: Final = 5.0
+_PAGES_AT_ONCE: Final = 16
+_REPLY_IMPORTANCE: Final = 0.3
+_LEAST_IMPORTANCE: Final = 0.51
+"""Of what the user said; the more it tells of the user, the higher it is. See `Entry`."""
+_BORROWED_IMPORTANCE: Final = 0.5
+_BORROWED_REPLY_IMPORTANCE: Final = 0.0
+"""Of texts to be translated, stories, parts to play, and the replies to messages that are nothing else."""
+_MOST_QUOTED: Final = 0.3
+"""The share of a passage that may be in quotation marks."""
+
+
+def is_episode_page(file: str) -> bool:
+    """Return whether a file of the index is a page of episodes, which is no file of the workspace."""
+    return _PAGE.fullmatch(file) is not None
+
+
+def page_of(turn: int) -> str:
+    """Return the file of the index that has a turn."""
+    return f"{EPISODE_PAGES}{turn // PAGE_TURNS}"
+
+
+def turn_of(identity: str) -> int:
+    """Return the turn that the id of an exchange or of a passage of it names, such as e12 or e12u0; 0 for other ids."""
+    match = _OF_TURN.fullmatch(identity)
+    return int(match[1]) if match else 0
+
+
+class EpisodeFollower:
+    """Indexes what was said. One process at a time writes a page; the others read the same index."""
+
+    def __init__(self, episodes: Episodes, recaller: Recaller) -> None:
+        self._episodes = episodes
+        self._recaller = recaller
+        self._indexing = asyncio.Lock()
+        self._complete: OrderedDict[tuple[int, str], None] = OrderedDict()
+        self._behind: set[str] = set()
+        self._wake = asyncio.Event()
+
+    async def index(self, scope: str, turns: Iterable[int]) -> None:
+        """Index the pages of these turns now.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        pages = sorted({turn // PAGE_TURNS for turn in turns})
+        for start in range(0, len(pages), _PAGES_AT_ONCE):
+            await self._index(scope, pages[start : start + _PAGES_AT_ONCE])
+
+    def look(self, scope: str) -> None:
+        """Compare a scope with the index in the background, once while the index is not replaced."""
+        if (self._recaller.generation, scope) not in self._complete:
+            self._behind.add(scope)
+            self._wake.set()
+
+    def look_again(self, scopes: Iterable[str]) -> None:
+        """Compare scopes with the index in the background, whatever was compared before."""
+        self._behind.update(scopes)
+        self._wake.set()
+
+    async def follow(self, scope: str) -> None:
+        """Return when the index has what was said in a scope: a restored or new index has nothing of it yet.
+
+        Raises:
+            StoreError, RecallError: it could not be read or indexed.
+        """
+        if (self._recaller.generation, scope) not in self._complete:
+            await self.catch_up(scope)
+
+    async def catch_up(self, scope: str) -> None:
+        """Index the pages of a scope that differ from the index.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        generation = self._recaller.generation
+        stored = await self._episodes.pages(scope)
+        stamps = await self._recaller.stamps(scope)
+        indexed = {int(match[1]): stamps[file].digest for file in stamps if (match := _PAGE.fullmatch(file))}
+        pages = sorted(stored.keys() | indexed.keys(), reverse=True)
+        waiting = set(await self._episodes.unindexed(scope))
+        behind = [page for page in pages if page in waiting or stored.get(page) != indexed.get(page)]
+        for start in range(0, len(behind), _PAGES_AT_ONCE):
+            await self._index(scope, behind[start : start + _PAGES_AT_ONCE])
+        self._complete[generation, scope] = None
+        if len(self._complete) > _MOST_SCOPES:
+            self._complete.popitem(last=False)
+
+    async def finish(self) -> None:
+        """Catch up with the scopes of `look` now.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        for scope in sorted(self._behind):
+            await self.catch_up(scope)
+            self._behind.discard(scope)
+
+    async def run(self) -> None:
+        """Catch up with the scopes of `look` until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            for scope in sorted(self._behind):
+                try:
+                    await self.catch_up(scope)
+                except (StoreError, RecallError) as error:
+                    log.warning("episodes.will_retry", error=type(error).__name__)
+                    await asyncio.sleep(_RETRY_SECONDS)
+                    self._wake.set()
+                else:
+                    self._behind.discard(scope)
+
+    async def _index(self, scope: str, pages: Sequence[int]) -> None:
+        async with self._indexing:
+            while pages:
+                read = await self._episodes.read(scope, pages)
+                files = [
+                    FileEntries(
+                        name=page_of(page * PAGE_TURNS),
+                        stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
+                        entries=await compute(_entries, episodes),
+                    )
+                    for page, (token, episodes) in read.items()
+                ]
+                await self._recaller.replace_files(scope, files)
+                # Another process may have stored more, or deleted it, between the two: what was written is then older.
+                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in read.items()})
+
+
+def _entries(episodes: Sequence[Episode]) -> list[Entry]:
+    return [
+        Entry(
+            id=f"e{episode.turn}{speaker[0]}{number}",
+            text=passage,
+            at=episode.at,
+            kind="episode",
+            importance=importance,
+            session=episode.session_key,
+            speaker=speaker,
+            turn=episode.turn,
+        )
+        for episode in episodes
+        for speaker, weighted in zip(SPEAKERS, _weighted(episode.user, episode.reply), strict=True)
+        for number, (passage, importance) in enumerate(weighted)
+    ]
+
+
+def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
+    passages = passages_of(user)
+    own = _letters(own_words(user))
+    most = 1 - _LEAST_IMPORTANCE
+    of_user = [
+        (passage, _LEAST_IMPORTANCE + most * telling(passage) if _is_own(passage, own) else _BORROWED_IMPORTANCE)
+        for passage in passages
+    ]
+    borrowed = bool(passages) and not own
+    importance = _BORROWED_REPLY_IMPORTANCE if borrowed else _REPLY_IMPORTANCE
+    return of_user, [(passage, importance) for passage in passages_of(reply)]
+
+
+def _is_own(passage: str, own: str) -> bool:
+    quoted = sum(left != right for left, right in zip(passage, without_quotations(passage), strict=True))
+    return _letters(passage) in own and quoted <= _MOST_QUOTED * len(passage)
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
+
+
+# The store of a memory with its index, and a memory of the index as a record.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,22 +484,19 @@ class Storage(Store):
 
 
 def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
-    """Return a memory of the index as a record: its current text and file, and its other stored data."""
+    """Return a memory of the index as a record: what a person may have changed in the file, and its stored data."""
     entry = stored.entry
-    now = MemoryRecord(
-        id=entry.id,
-        text=entry.text,
-        file=stored.file,
-        at=entry.at,
-        session_key=entry.session,
-        type=entry.type,
-        category=entry.category,
-        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-        confidence=entry.confidence,
-    )
     if known is None:
-        return now
-    return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})
+        known = MemoryRecord(
+            id=entry.id,
+            text=entry.text,
+            file=stored.file,
+            at=entry.at,
+            session_key=entry.session,
+            category=entry.category,
+            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        )
+    return replace(known, text=entry.text, file=stored.file, at=entry.at, type=entry.type, confidence=entry.confidence)
 
 
 def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:

@@ -9,8 +9,7 @@ from typing import Final
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.runtime.runtime import Runtime, run_in_background
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.sync.follower import Follower
+from gateway_memory.sync.follower import Storage
 from notifier import (
     Credentials,
     Event,
@@ -66,12 +65,7 @@ def client_id(instance: str) -> str:
 
 
 async def open_notifier(
-    stack: AsyncExitStack,
-    settings: MqttSettings,
-    runtime: Runtime,
-    event_log: EventLog,
-    follower: Follower,
-    publish: Callable[[Event], None],
+    stack: AsyncExitStack, runtime: Runtime, storage: Storage, publish: Callable[[Event], None]
 ) -> Notifier:
     """Start the notifier of an open store. On close, the stack sends waiting events for at most two seconds.
 
@@ -80,12 +74,13 @@ async def open_notifier(
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
     """
+    settings, event_log = runtime.settings.notify.mqtt, storage.event_log
     wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
     login = read_login(settings)
 
     async def follow(scope: str) -> None:
         try:
-            await follower.refresh(Scope.parse(scope))
+            await storage.follower.refresh(Scope.parse(scope))
         except NotifierError:
             raise
         except StoreError as error:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, WorkspaceError, how_to_install
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import Breaker, get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.runtime.runtime import Metrics, Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
@@ -25,8 +24,7 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FO
 from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.episodes import EpisodeFollower
-from gateway_memory.sync.follower import Follower, Storage
+from gateway_memory.sync.follower import EpisodeFollower, Follower, Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
@@ -39,7 +37,7 @@ _EMBEDDING_BACKOFF_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
 _SHARED: Final = {"postgres": "gateway_memory.store.postgres.opening"}
-"""The adapters of stores that hosts share: by the name in `store.backend`, the module whose `open_shared` opens one."""
+"""The adapters of stores that machines share: by `store.backend`, the module whose `open_shared` opens one."""
 
 
 async def open_storage(
@@ -61,7 +59,7 @@ async def open_storage(
     return Storage(
         **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
-        follower=Follower(runtime, store.documents, store.ledger, store.event_log, recaller, announces),
+        follower=Follower(runtime, store, recaller, announces),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 
@@ -107,17 +105,10 @@ async def open_store(
     sends: events leave this process. history: the number of stored events of each origin.
     refused: called once for each file of a scope's folder that is not read.
     """
+    opened = partial(open_sqlite, stack, sends=sends, history=history)
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
-        return await open_sqlite(
-            stack,
-            IN_MEMORY,
-            NoSlot(),
-            DocumentsInMemory(),
-            file_of=lambda scope, _: files[scope.key],
-            sends=sends,
-            history=history,
-        )
+        return await opened(IN_MEMORY, NoSlot(), DocumentsInMemory(), file_of=lambda scope, _: files[scope.key])
     state = workspace / STATE_FOLDER
     slot = Slot(state / "slots")
     stack.callback(slot.release)
@@ -128,7 +119,7 @@ async def open_store(
 
     path = workspace / "journal.sqlite"
     documents = MarkdownFiles(workspace, state, refused)
-    store = await open_sqlite(stack, path, slot, documents, file_of=file_of, sends=sends, history=history)
+    store = await opened(path, slot, documents, file_of=file_of)
     stack.callback(documents.close)
     await compute(_hide, path)
     slot.started()

@@ -1,16 +1,19 @@
-"""What others change: files as they are saved, and what other hosts write into the same store."""
+"""What others do: files as they are saved, what other machines write into the same store, and how each process is."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError, how_to_install
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.runtime import Failure, Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.sql import WaitNotified
+from gateway_memory.store.journal.health import Health, ProcessState
+from gateway_memory.store.journal.store import Store
 from notifier import Event
 
 log = get_logger(__name__)
@@ -48,22 +51,22 @@ async def watch(
                     log.warning("watch.refresh_failed", error=type(error).__name__)
 
 
-# Follow what other hosts write into the same store: their events, and turns that they leave to this host.
+# Follow what other machines write into the same store: their events, and turns that they leave to this machine.
 
 _LOOK_SECONDS: Final = 5.0
 _AT_ONCE: Final = 500
 
 
 class Peers:
-    """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
+    """Publishes the events of other machines to the sessions of this one, each once and in the order of its origin.
 
-    Those of this host are among them where another host has completed what this one had begun. It is a `Channel` too,
-    to know which events the sessions have already.
+    Those of this machine are among them where another one has completed what this one had begun. It is a `Channel`
+    too, to know which events the sessions have already.
 
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
-    publish: delivers an event to the sessions. by_others: whether the events of other hosts come from elsewhere.
-    wake: lets the turns of this host be looked for.
+    publish: delivers an event to the sessions. by_others: whether the events of other machines come from elsewhere.
+    wake: lets the turns of this machine be looked for.
     """
 
     name = "peers"
@@ -72,16 +75,15 @@ class Peers:
     def __init__(
         self,
         runtime: Runtime,
-        event_log: EventLog,
-        wait_notified: WaitNotified,
+        store: Store,
         publish: Callable[[Event], None],
         wake: Callable[[], None],
         *,
-        by_others: bool = False,
+        by_others: bool,
     ) -> None:
         self._runtime = runtime
-        self._event_log = event_log
-        self._wait_notified = wait_notified
+        self._event_log = store.event_log
+        self._wait_notified = store.wait_notified
         self._publish = publish
         self._wake = wake
         self._by_others = by_others
@@ -90,7 +92,7 @@ class Peers:
         """Events, by origin and number, that the sessions have and that the last look did not see."""
 
     def announce(self, event: Event) -> None:
-        """Note that the sessions of this host have an event: its own, or one that it completed for another host."""
+        """Note that the sessions of this machine have an event: its own, or one that it completed for another."""
         if self._follows(event.origin) and event.number > self._upto.get(event.origin, 0):
             self._heard.add((event.origin, event.number))
 
@@ -102,7 +104,8 @@ class Peers:
         self._upto = await self._event_log.completed()
 
     async def run(self) -> None:
-        """Look at each notification of another host, and every five seconds, until cancelled."""
+        """Look at each notification of another machine, and every five seconds, until cancelled."""
+        assert self._wait_notified is not None
         succeeded = True
         while True:
             await self._wait_notified(_LOOK_SECONDS)
@@ -129,3 +132,92 @@ class Peers:
                         self._publish(event)
                     self._heard.discard((origin, event.number))
                     self._upto[origin] = event.number
+
+
+# Keep the health of a workspace in its journal, so that every process reports the same.
+
+_HEALTH_SECONDS: Final = 2.0
+_NUMBERS_SECONDS: Final = 60.0
+"""Counters alone are written so rarely. What a person acts on is written at the next look."""
+_KEPT_SECONDS: Final = 7 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceHealth:
+    """The processes that have the workspace open, by their slots; what failed in the last seven days, newest first.
+
+    current: this process. A command in a shell is gone before it counts among the processes.
+    """
+
+    processes: dict[int, ProcessState]
+    failures: list[Failure]
+    current: ProcessState
+
+    @property
+    def states(self) -> list[ProcessState]:
+        """The processes that work on the memory: those that have it open, or else this one."""
+        return list(self.processes.values()) or [self.current]
+
+
+class HealthKeeper:
+    """Notes how this process is when that has changed, beside its work. state: returns how it is now."""
+
+    def __init__(self, runtime: Runtime, store: Health, state: Callable[[], ProcessState]) -> None:
+        self._runtime = runtime
+        self._store = store
+        self._state = state
+        self._noted: ProcessState | None = None
+        self._noted_at = 0.0
+
+    async def run(self) -> None:
+        """Note changes until cancelled. A process that is gone at once leaves none."""
+        while True:
+            await asyncio.sleep(_HEALTH_SECONDS)
+            state, now = self._state(), asyncio.get_running_loop().time()
+            waited = now - self._noted_at >= _NUMBERS_SECONDS
+            if state != self._noted and (waited or self._noted is None or _steady(state) != _steady(self._noted)):
+                if await self._note(state):
+                    self._noted, self._noted_at = state, now
+            else:
+                await self._note(None)
+
+    async def close(self) -> None:
+        """Note what failed last, and that this process is gone."""
+        await self._note(None)
+        if self._noted is not None:
+            with suppress(StoreError):  # its lease ends too
+                await self._store.leave()
+
+    async def read(self) -> WorkspaceHealth:
+        """Return the health of the workspace.
+
+        Raises:
+            StoreError: the journal could not be read.
+        """
+        await self._note(None)
+        current = self._state()
+        processes = await self._store.processes()
+        if self._store.slot in processes:
+            processes[self._store.slot] = current
+        failures = await self._store.failures(since=self._runtime.timestamp() - _KEPT_SECONDS)
+        return WorkspaceHealth(processes=processes, failures=failures, current=current)
+
+    async def _note(self, state: ProcessState | None) -> bool:
+        """Store a state and what has failed since the last note; return False where that must be tried again."""
+        failures = self._runtime.metrics.take_failures()
+        if state is None and not failures:
+            return True
+        try:
+            await self._store.note(state, failures, since=self._runtime.timestamp() - _KEPT_SECONDS)
+        except BaseException as error:
+            self._runtime.metrics.put_back(failures)
+            if isinstance(error, StoreError):
+                return False
+            raise
+        return True
+
+
+def _steady(state: ProcessState) -> ProcessState:
+    """Return a state without its counters."""
+    mqtt = state.mqtt and replace(state.mqtt, sent=0, received=0, dropped={})
+    return replace(state, updates=0, told=0, mqtt=mqtt)

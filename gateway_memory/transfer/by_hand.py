@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_document, merged, patch_of

@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 
 import extractor
-import gateway_memory.capture.stages
+import gateway_memory.capture.processor
 import gateway_memory.context.builder
-import gateway_memory.context.opening
+import gateway_memory.context.start
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.capture.upkeep import Distiller
+from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import session_state
-from gateway_memory.sync.episodes import EpisodeFollower
+from gateway_memory.sync.follower import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
 
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
-        (gateway_memory.capture.stages, "extract_rules"),
-        (gateway_memory.capture.stages, "judge"),
+        (gateway_memory.capture.processor, "extract_rules"),
+        (gateway_memory.capture.processor, "judge"),
     ],
     "episodes": [(EpisodeFollower, "index")],
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
-    "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
+    "opening": [(gateway_memory.context.start.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(session_state, "observe")],
     "distill": [(Distiller, "run")],

@@ -15,7 +15,7 @@ from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import LeaseLostError, StoreError
-from gateway_memory.observability.metrics import Failure
+from gateway_memory.runtime.runtime import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
@@ -26,7 +26,7 @@ from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import Plan, ReceiptLine, Retired, Stage
+from gateway_memory.store.plan import Cause, Plan, ReceiptLine, Retired
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
@@ -73,7 +73,7 @@ def record(identity: str, **values: object) -> MemoryRecord:
     return replace(made, **values)  # type: ignore[arg-type]
 
 
-def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Stage = "rules", at: float = 9.0) -> Plan:
+def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Cause = "rules", at: float = 9.0) -> Plan:
     outcomes = tuple(ReceiptLine(turn=0, action="add", reason="new", id=each.id) for each in added)
     return Plan(
         scope="owner",

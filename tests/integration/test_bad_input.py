@@ -220,7 +220,7 @@ async def test_a_line_with_anothers_id_keeps_its_words(memory: GatewayMemory) ->
 
 async def test_the_accepted_turn_is_on_disk_before_the_call_returns(memory: GatewayMemory, tmp_path: Path) -> None:
     session = await memory.start_session("speaker", user=OWNER)
-    async with parts(memory).processor._working:
+    async with parts(memory).processor._plan_lock:
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
         with closing(sqlite3.connect(memory.workspace / "journal.sqlite")) as other:
             assert other.execute("SELECT user FROM turns").fetchall() == [("Remember that the staging port is 8443.",)]

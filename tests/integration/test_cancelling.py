@@ -87,7 +87,7 @@ async def test_an_end_that_was_cancelled_can_be_done_again(memory: GatewayMemory
             other = await memory.start_session(f"chat {step}", user=OWNER)
             await memory.end_session(session, reason="user_close")
             if other.session_id == session_id:
-                assert not other.ended
+                assert other.is_open
                 rows = await journal_rows(memory, "SELECT ended_at FROM sessions WHERE session_id = ?", (session_id,))
                 assert rows == [(None,)], "who took it up has it open"
             session = other

@@ -121,9 +121,9 @@ async def test_no_part_is_given_more_time_than_is_left(
         await memory.after_reply(other, user="Remember that the boat is green", reply="ok")
         await memory.flush()
         assert len(session.pending.inbox)
-        runner, loop = parts(memory).context.runner, asyncio.get_running_loop()
+        runner, loop = parts(memory).builder.runner, asyncio.get_running_loop()
         run, given = runner.run, dict[str, float]()
-        build, deadlines = parts(memory).context.build, list[float]()
+        build, deadlines = parts(memory).builder.build, list[float]()
 
         async def noted(place: str, seconds: float, work: Any) -> Any:
             given[place] = loop.time() + seconds
@@ -136,7 +136,7 @@ async def test_no_part_is_given_more_time_than_is_left(
             return await build(session, message, now, deadline, deliver_pending=deliver_pending)
 
         monkeypatch.setattr(runner, "run", noted)
-        monkeypatch.setattr(parts(memory).context, "build", begun)
+        monkeypatch.setattr(parts(memory).builder, "build", begun)
         gate.open.clear()
         assert (await ask(memory, session, f"{ASKED} again")).updates
         assert "delivered" in given
@@ -163,7 +163,7 @@ async def test_a_search_has_the_time_that_following_a_project_has_left(
         monkeypatch.setattr(storage.follower, "refresh", hanging)
         monkeypatch.setattr(storage.recaller, "search", noted)
         deadline = loop.time() + session.settings.auto_recall.timeout_ms / 1000
-        await parts(memory).context.build(session, ASKED, memory.now(), deadline)
+        await parts(memory).builder.build(session, ASKED, memory.now(), deadline)
         assert ends
         assert max(ends) <= deadline
 

@@ -12,7 +12,7 @@ import pytest
 from inside import connection, journal_rows, parts
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.capture.upkeep import earned
+from gateway_memory.capture.distiller import earned
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.store.disk import files, replacing

@@ -18,7 +18,7 @@ from scripted_provider import Provider, Say, entry, found, serving
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.capture.observations import clip
+from gateway_memory.edge.content import clip
 from gateway_memory.hooks.state import register, settings_of
 from gateway_memory.hooks.transcript import feed
 from gateway_memory.scope import OWNER_KEY

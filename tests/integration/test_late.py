@@ -28,7 +28,7 @@ async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, mon
         hung = await memory.before_reply(session, "hello")
         assert hung.text == ""
         disk_answers.set()
-        await asyncio.gather(*parts(memory).context.runner._behind)
+        await asyncio.gather(*parts(memory).builder.runner._behind)
         told = await memory.before_reply(session, "hello again")
         assert "The meeting moved to Thursday" in told.text
 

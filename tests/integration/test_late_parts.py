@@ -227,9 +227,9 @@ async def test_an_opening_that_is_late_says_so_and_comes_whole_later(
             blocked = Blocked(memory, PARTS["archive"]._replace(name="last"), patch)
             later = await memory.start_session("two", user=OWNER)
             assert later.opening == texts("phrases")["opening_late"]["en"]
-            assert later.context.partial
+            assert later.in_context.partial
             blocked.let_go()
-        await until(lambda: not later.context.partial, "the opening")
+        await until(lambda: not later.in_context.partial, "the opening")
         assert SAID in later.opening
         assert texts("phrases")["opening_late"]["en"] not in await memory.opening(later)
 
@@ -248,12 +248,12 @@ async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monk
 
             patch.setattr(recaller, "search", late)
             later = await memory.start_session("two", user=OWNER)
-            assert (later.context.partial, SAID in later.opening) == (True, True), "what was ready is told"
+            assert (later.in_context.partial, SAID in later.opening) == (True, True), "what was ready is told"
             assert later.opening.endswith(texts("phrases")["opening_late"]["en"])
             later.language = "zh"
             assert (await memory.opening(later)).endswith(texts("phrases")["opening_late"]["zh"])
         whole = await memory.opening(later)
-        assert not later.context.partial
+        assert not later.in_context.partial
         assert texts("phrases")["opening_late"]["zh"] not in whole
 
 

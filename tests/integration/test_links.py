@@ -101,7 +101,7 @@ async def test_both_have_what_both_had_and_come_apart_again(tmp_path: Path) -> N
         assert "linked" in history
         assert "agent:main:main" in history, "where it comes from is known"
         assert "linked (discord::2)" in await command(memory, one, "/memory receipts")
-        assert of_two.ended, "a session under the other scope has ended"
+        assert not of_two.is_open, "a session under the other scope has ended"
         assert (await session_of(memory, one)).session_id != before
         assert (await memory.start_session("k", user="discord::2")).scope.key == "user:telegram::1"
         await say(memory, two, "The submarine needs purple paint")

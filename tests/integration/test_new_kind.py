@@ -22,9 +22,9 @@ from patience import seconds, until
 from served import written
 
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
+from gateway_memory.calls.shell import answer_request
 from gateway_memory.cli.main import main
 from gateway_memory.cli.options import Parser, add_whose, named_of
-from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.edge.phrases import say
 from gateway_memory.identity import session_types
 from gateway_memory.scope import KINDS, Kind, Scope

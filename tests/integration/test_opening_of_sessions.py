@@ -11,7 +11,7 @@ from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.context.opening import OpeningBuilder
+from gateway_memory.context.start import OpeningBuilder
 from recall.types import RowsBusyError
 
 
@@ -161,9 +161,9 @@ async def test_a_locked_index_leaves_memory_md_in_the_opening(tmp_path: Path) ->
             patch.setattr(memory._opened().storage.recaller, "listed", locked)
             session = await memory.start_session("second", user=OWNER)
             assert "三楼" in session.opening
-            assert session.context.partial
+            assert session.in_context.partial
         assert "三楼" in await memory.opening(session)
-        assert not session.context.partial, "what was missing is looked for again"
+        assert not session.in_context.partial, "what was missing is looked for again"
 
 
 async def test_an_opening_stays_over_what_its_own_session_adds_and_is_made_anew_for_others(

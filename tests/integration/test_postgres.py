@@ -120,7 +120,7 @@ async def test_a_session_that_went_on_at_another_host_is_not_told_its_own_words(
         GatewayMemory(config(schema), tmp_path / "two") as there,
     ):
         session = await here.start_session("chat", user=OWNER)
-        async with parts(here).processor._working:  # it is not filed yet
+        async with parts(here).processor._plan_lock:  # it is not filed yet
             await here.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
             again = await there.start_session("chat", user=OWNER)
         await here.flush()

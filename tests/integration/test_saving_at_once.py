@@ -93,14 +93,14 @@ async def test_what_a_later_caller_changes_is_replaced(memory: GatewayMemory) ->
 async def test_what_fails_for_one_caller_fails_for_no_other(
     memory: GatewayMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apply = Merger.apply
+    apply = Merger.draft_decision
 
     async def failing(self: Merger, turn: Any, candidate: Any, *rest: Any) -> None:
         if "drill" in candidate.content:
             raise StoreError("not this one")
         await apply(self, turn, candidate, *rest)
 
-    monkeypatch.setattr(Merger, "apply", failing)
+    monkeypatch.setattr(Merger, "draft_decision", failing)
     session = await memory.start_session("chat", user=OWNER)
     results = await asyncio.gather(
         *(memory.save_fact(session, content=text) for text in facts()), return_exceptions=True

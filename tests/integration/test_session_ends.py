@@ -133,7 +133,7 @@ async def test_a_session_that_ends_while_its_turns_wait_gets_its_record_when_the
     async with opened(tmp_path, clock) as memory:
         processor, key = parts(memory).processor, "editor"
         session = await memory.start_session(key, user=OWNER)
-        async with processor._working:  # as under load: the rules don't come to the turn in time
+        async with processor._plan_lock:  # as under load: the rules don't come to the turn in time
             await memory.after_reply(session, user="Remember that tea is green", reply="OK")
             scope, end = session.scope, End(reason="completed")
             await parts(memory).lifecycle.end(session.session_id, scope, key, end, patient=False)

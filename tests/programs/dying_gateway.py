@@ -11,7 +11,7 @@ from editor import WORDS_ALONE
 from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.capture.stages import BatchStage, RulesStage
+from gateway_memory.capture.processor import BatchStage, RulesStage
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.journal.turns import Turns
@@ -65,7 +65,7 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
 async def main(workspace: str, step: str) -> None:
     async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         session = await memory.start_session("speaker", user=OWNER)
-        async with parts(memory).processor._working:  # all turns are accepted before the first is processed
+        async with parts(memory).processor._plan_lock:  # all turns are accepted before the first is processed
             for said in SAID:
                 await memory.after_reply(session, user=said, reply="OK")
         STEPS[step](memory)

@@ -7,7 +7,7 @@ import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
-from gateway_memory.commands.table import COMMANDS, find, nearest
+from gateway_memory.commands.dispatch import COMMANDS, find, nearest
 
 
 def test_every_command_speaks_both_languages_and_no_name_is_given_twice() -> None:

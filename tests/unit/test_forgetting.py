@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway_memory.capture.requests import asked_to_forget, named
+from gateway_memory.capture.requests import asked_to_forget, memories_meant
 from recall import Entry, Near, Stored
 
 
@@ -48,7 +48,7 @@ def test_what_a_message_asks_to_be_forgotten(message: str, what: str | None) -> 
 
 
 def test_one_memory_is_certain_when_it_stands_out() -> None:
-    found = named("I like green tea", near("I like green tea", "I live in Rome"))
+    found = memories_meant("I like green tea", near("I like green tea", "I live in Rome"))
     assert found.certain is not None
     assert found.certain.entry.text == "I like green tea"
 
@@ -63,30 +63,30 @@ def test_one_memory_is_certain_when_it_stands_out() -> None:
     ],
 )
 def test_what_says_the_contrary_is_never_certain(what: str, text: str) -> None:
-    assert named(what, near(text)).certain is None
-    assert named(text, near(text, what)).certain is not None
+    assert memories_meant(what, near(text)).certain is None
+    assert memories_meant(text, near(text, what)).certain is not None
 
 
 def test_two_that_are_alike_are_shown() -> None:
-    found = named("I like tea", near("I like green tea", "I like black tea"))
+    found = memories_meant("I like tea", near("I like green tea", "I like black tea"))
     assert found.certain is None
     assert len(found.possible) == 2
 
 
 def test_its_twin_in_the_other_language_is_shown_and_never_certain() -> None:
     (twin,) = near("I like tea")
-    found = named("我喜欢喝茶", [replace(twin, cosine=0.9)])
+    found = memories_meant("我喜欢喝茶", [replace(twin, cosine=0.9)])
     assert found.certain is None
     assert [stored.entry.text for stored in found.possible] == ["I like tea"]
-    assert named("我喜欢喝茶", [replace(twin, cosine=0.3)]).possible == ()
+    assert memories_meant("我喜欢喝茶", [replace(twin, cosine=0.3)]).possible == ()
 
 
 def test_nothing_near_is_nothing() -> None:
-    assert named("my bicycle", near("I like green tea")).possible == ()
+    assert memories_meant("my bicycle", near("I like green tea")).possible == ()
 
 
 def test_a_persons_own_note_is_not_ours_to_forget() -> None:
-    assert named("I like green tea", near("I like green tea", file="memory/notes.md")).possible == ()
+    assert memories_meant("I like green tea", near("I like green tea", file="memory/notes.md")).possible == ()
 
 
 @pytest.mark.parametrize(

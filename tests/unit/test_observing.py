@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.capture.observations import clip, tags_of
+from gateway_memory.edge.content import clip, tags_of
 from gateway_memory.edge.prompts import is_significant
 from gateway_memory.store.journal.session_state import Observation
 

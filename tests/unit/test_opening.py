@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.context.opening_text import Known, Material, Opening, OpeningMemory, compose
+from gateway_memory.context.opening_text import LineFacts, Material, Opening, OpeningMemory, compose
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import count_tokens, quoted
 
@@ -102,9 +102,10 @@ def test_importance_comes_before_age_and_instructions_before_both() -> None:
     lines = [f"- line {number:02} {'word ' * 30}" for number in range(60)]
     blocks = memory(lines)
     known = {
-        block.id: Known(category="fact", high=number % 2 == 0, at=float(number)) for number, block in enumerate(blocks)
+        block.id: LineFacts(category="fact", high=number % 2 == 0, at=float(number))
+        for number, block in enumerate(blocks)
     }
-    known[blocks[3].id] = Known(category="instruction", high=True, at=3.0)
+    known[blocks[3].id] = LineFacts(category="instruction", high=True, at=3.0)
     text, _ = opened(Material(memory=blocks, known=known), 1000)
     numbers = [int(line.split()[2]) for line in shown_lines(text) if " line " in line]
     assert numbers[0] == 3

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway_memory.context.opening_text import LastTalk, Material, OpeningMemory, compose, profile
+from gateway_memory.context.opening_text import LastSession, Material, OpeningMemory, compose, profile
 from gateway_memory.store.markdown import parse
 
 
@@ -100,13 +100,14 @@ def test_the_last_session_is_the_one_that_took_place_last() -> None:
         "summary": "We compared cards.",
         "timestamp": "2026-01-20T10:00:00Z",
     }
-    talk = LastTalk(session_id="s2", at="2026-03-01T09:00:00Z", day="2026-03-01", said="my flight is at six")
-    text = opened(Material(last=record, talk=talk))
+    talk = LastSession(session_id="s2", at="2026-03-01T09:00:00Z", day="2026-03-01", said="my flight is at six")
+    text = opened(Material(last=record, last_session=talk))
     assert "(2026-03-01) my flight is at six" in text
     assert "trams" not in text
     same = opened(
         Material(
-            last=record, talk=LastTalk(session_id="s1", at="2026-01-20T09:00:00Z", day="2026-01-20", said="hello there")
+            last=record,
+            last_session=LastSession(session_id="s1", at="2026-01-20T09:00:00Z", day="2026-01-20", said="hello there"),
         )
     )
     assert "We compared cards." in same

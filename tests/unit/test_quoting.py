@@ -3,7 +3,7 @@
 from datetime import UTC
 
 from gateway_memory.config.settings import Config
-from gateway_memory.context.episodes import Exchange, quotations_block
+from gateway_memory.context.hits import Exchange, quotations_block
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.session import SessionRegistry
 from recall import Hit

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from gateway_memory.observability.metrics import Failure
 from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.runtime.runtime import Failure
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
 from gateway_memory.store.record import decoded
 from notifier import NotifierStatus

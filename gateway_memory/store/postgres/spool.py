@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
-from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, get_logger, private_file
-from gateway_memory.runtime.runtime import Threads
+from gateway_memory.runtime.runtime import Metrics, Threads
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog

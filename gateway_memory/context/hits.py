@@ -1,9 +1,12 @@
-"""Which earlier exchanges are quotable, and how they are quoted."""
+"""The hits of searches: of several scopes together, those that hold today, and earlier exchanges as quotations."""
 
+import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
+from heapq import nlargest
+from operator import attrgetter
 from typing import Final
 
 from extractor import statements
@@ -12,8 +15,48 @@ from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
-from gateway_memory.sync.episodes import SPEAKERS, page_of
-from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
+from gateway_memory.sync.follower import SPEAKERS, page_of
+from recall import Hit, Recall, RecallOutcome, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
+
+
+async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
+    """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
+
+    A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
+    """
+    answers = await asyncio.gather(*searches)
+    if len(answers) == 1:
+        return answers[0]
+    hits: list[Hit] = []
+    for answer in answers:
+        texts = {hit.text for hit in hits}
+        hits += [hit for hit in answer.hits if hit.text not in texts]
+    outcomes = {answer.outcome for answer in answers}
+    outcome: RecallOutcome = "full" if hits else "empty"
+    if outcomes & {"timeout", "partial"}:
+        outcome = "timeout" if outcomes == {"timeout"} else "partial"
+    return Recall(
+        hits=tuple(hits),
+        weak=tuple(hit for answer in answers for hit in answer.weak),
+        outcome=outcome,
+        stages=answers[0].stages,
+        semantic=all(answer.semantic for answer in answers),
+    )
+
+
+def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
+    """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
+    chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
+    return tuple(hit for hit in hits if hit.id in chosen)
+
+
+def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
+    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
+    today = day_of(now.timestamp(), zone)
+    return tuple(hit for hit in hits if hit.holds_on(today))
+
+
+# Which earlier exchanges are quotable, and how they are quoted.
 
 _LONGEST_SIDE: Final = 1200
 """Tokens of each side of an exchange in a search's hit."""
@@ -129,8 +172,8 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
     return [
         exchange
         for exchange in exchanges
-        if not (exchange.session_id == session.session_id and session.context.has_turn(exchange.hit.turn))
-        and (again or not session.context.has(*_mark(exchange)))
+        if not (exchange.session_id == session.session_id and session.in_context.has_turn(exchange.hit.turn))
+        and (again or not session.in_context.has(*_mark(exchange)))
     ]
 
 
@@ -148,47 +191,47 @@ def quotations_block(
     """
     lines = list(first)
     room = max_tokens - _FRAME_TOKENS - sum(count_tokens(f"\n- {line}") for line in lines)
-    talks = _talks(exchanges)
-    for number, talk in enumerate(talks):
+    runs = _runs(exchanges)
+    for number, run in enumerate(runs):
         # The first ones get more; what one does not need is left to the next.
-        line = _quotation(talk, query, zone, 2 * room // (len(talks) - number + 1))
+        line = _quotation(run, query, zone, 2 * room // (len(runs) - number + 1))
         if line:
             lines.append(line)
             room -= count_tokens(f"\n- {line}")
-    session.context.inject([_mark(exchange) for exchange in exchanges])
+    session.in_context.inject([_mark(exchange) for exchange in exchanges])
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
 
 
-def _talks(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
+def _runs(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
     """Return exchanges in groups of neighbours in one session, in the order of each group's best exchange."""
-    talks: list[list[Exchange]] = []
+    runs: list[list[Exchange]] = []
     for exchange in exchanges:
         beside = (
-            talk
-            for talk in talks
-            if any(one.session_id == exchange.session_id and abs(one.hit.turn - exchange.hit.turn) == 1 for one in talk)
+            run
+            for run in runs
+            if any(one.session_id == exchange.session_id and abs(one.hit.turn - exchange.hit.turn) == 1 for one in run)
         )
-        talk = next(beside, None)
-        if talk is None:
-            talks.append([exchange])
+        run = next(beside, None)
+        if run is None:
+            runs.append([exchange])
         else:
-            talk.append(exchange)
-    return [sorted(talk, key=lambda exchange: exchange.hit.turn) for talk in talks]
+            run.append(exchange)
+    return [sorted(run, key=lambda exchange: exchange.hit.turn) for run in runs]
 
 
-def _quotation(talk: Sequence[Exchange], query: str, zone: tzinfo | None, max_tokens: int) -> str:
+def _quotation(run: Sequence[Exchange], query: str, zone: tzinfo | None, max_tokens: int) -> str:
     """Quote the passages, and as much of what completes them as fits."""
-    line = f"({day_of(talk[0].hit.at, zone)})"
+    line = f"({day_of(run[0].hit.at, zone)})"
     room = max_tokens - count_tokens(f"\n- {line}")
-    language = language_of(" ".join(talk[0].sides))
+    language = language_of(" ".join(run[0].sides))
     quoted = ""
-    for number, exchange in enumerate(talk):
-        share = room // (len(talk) - number)
+    for number, exchange in enumerate(run):
+        share = room // (len(run) - number)
         other = exchange.sides[1 - exchange.side]
         sources = [(exchange.side, exchange.hit.text)]
         if _completes(exchange.side, *exchange.sides):
             sources.append((1 - exchange.side, other))
-        if exchange is talk[-1] and exchange.answered and len(sources) > 1:
+        if exchange is run[-1] and exchange.answered and len(sources) > 1:
             sources.append((_ANSWERED, exchange.answered))
         parts: dict[int, str] = {}
         for side, source in sources:

@@ -1,4 +1,4 @@
-"""Upkeep behind the turns: facts that qualify move to MEMORY.md, and expired data is deleted."""
+"""Distil memories: move facts that qualify from the day logs to MEMORY.md. Stage summaries never move."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from extractor import Candidate, decide
-from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known
+from gateway_memory.capture.executor import PlanExecutor, drafted, known
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
@@ -20,8 +19,6 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.follower import Storage
 
 log = get_logger(__name__)
-
-# Distillation: move facts that qualify from the day logs to MEMORY.md. Stage summaries never move.
 
 Reason = Literal["important", "recalled", "repeated"]
 
@@ -66,34 +63,28 @@ class Distiller:
 
     async def run(self, scope: Scope, settings: DistillSettings, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts that qualify, and return them, the most used first. dry_run: only return them."""
-        candidates = await self._candidates(scope, settings)
-        if not candidates:
-            return []
-        async with self._executor.writing(scope):
-            distilled = await self._decide(scope, settings, candidates)
-            draft = Draft(scope, "distill")
-            for each in distilled:
-                if each.outcome == "moved":
-                    draft.move(each.memory, MEMORY_FILE, reason=each.reason)
-            if draft.moved and not dry_run:
-                await self._executor.complete(draft)
-                log.info("distill.done", moved=len(draft.moved))
-        return distilled
-
-    async def _candidates(self, scope: Scope, settings: DistillSettings) -> list[tuple[str, Uses]]:
-        """Return the ids that may qualify, the most used first."""
-        return await self._storage.ledger.useful(
+        useful = await self._storage.ledger.useful(
             scope.key, min_uses=settings.min_uses, min_days=settings.min_days, zone=self._runtime.zone
         )
+        if not useful:
+            return []
+        async with self._executor.drafting(scope, "distill") as draft:
+            distilled = await self._decide(scope, settings, useful)
+            for each in distilled:
+                if each.outcome == "moved" and not dry_run:
+                    draft.move(each.memory, MEMORY_FILE, reason=each.reason)
+        if draft.moved:
+            log.info("distill.done", moved=len(draft.moved))
+        return distilled
 
     async def _decide(
-        self, scope: Scope, settings: DistillSettings, candidates: Sequence[tuple[str, Uses]]
+        self, scope: Scope, settings: DistillSettings, useful: Sequence[tuple[str, Uses]]
     ) -> list[Distilled]:
         room = await self._merger.room(scope)
         found: list[Distilled] = []
         moved: list[MemoryRecord] = []
         until = asyncio.get_running_loop().time() + _LOOK_SECONDS
-        for identity, uses in candidates:
+        for identity, uses in useful:
             stored = await self._storage.recaller.get(scope.key, identity)
             if stored is None or stored.entry.kind != "item" or not is_day_file(stored.file):
                 continue
@@ -126,55 +117,3 @@ class Distiller:
             confidence=memory.confidence,
         )
         return (await compute(decide, candidate, compared)).reason != "new"
-
-
-# Delete expired data, also while a process runs for months.
-
-_EVERY_SECONDS: Final = 3600.0
-_LOOKS_SECONDS: Final = 60.0
-_DAY_SECONDS: Final = 86400.0
-
-
-class Retention:
-    """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
-
-    def __init__(self, runtime: Runtime, storage: Storage) -> None:
-        settings = runtime.settings
-        notify = settings.notify
-        self._runtime = runtime
-        self._storage = storage
-        self._episodes_seconds = settings.episodes.keep_days * _DAY_SECONDS
-        self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
-        self._events_seconds = max(
-            notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
-        )
-        self._last: float | None = None
-        self._tidying = asyncio.Lock()
-
-    async def keep(self) -> None:
-        """Tidy if it is due. A failure is recorded, and the next call retries."""
-        async with self._tidying:
-            if not self._due():
-                return
-            now = self._runtime.timestamp()
-            try:
-                await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
-                if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
-                    self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
-                await self._storage.event_log.tidy(before=now - self._events_seconds)
-            except StoreBusyError:  # another host is at it
-                log.info("journal.tidied_elsewhere")
-            except StoreError as error:
-                log.warning("journal.not_tidied", error=type(error).__name__)
-                self._runtime.on_error("retention", error)
-                return
-            self._last = now
-
-    async def run(self) -> None:
-        """Tidy whenever it is due, until cancelled."""
-        while True:
-            await self.keep()
-            await asyncio.sleep(_LOOKS_SECONDS)
-
-    def _due(self) -> bool:
-        return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS
