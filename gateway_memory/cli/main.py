@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gateway_memory import __version__
 from gateway_memory.cli.options import Parser, no_folder
-from gateway_memory.cli.table import COMMANDS
+from gateway_memory.cli.table import COMMANDS, add_arguments
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.edge.phrases import SHELL
 from gateway_memory.errors import GatewayMemoryError
@@ -58,7 +58,7 @@ def make_parser() -> Parser:
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
         below = subparsers.add_parser(command.name, help=command.help["en"])
-        command.arguments(below)
+        add_arguments(below, command.arguments)
         below.set_defaults(command=command)
     return parser
 

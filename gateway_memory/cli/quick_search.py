@@ -11,13 +11,11 @@ from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
-from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.hooks.words import lines_of
 
 if TYPE_CHECKING:
     from gateway_memory.scope import Whose
 
-_MIN_SHARE: Final = 0.2
-_SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")
 
 
@@ -60,10 +58,12 @@ def main(arguments: list[str]) -> int:
         semantic, outcome = response["semantic"], response["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
     else:
-        semantic = False
+        from recall import related  # a gateway's answer does not need these imports
+
+        semantic, now = False, time.time()
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
-        lines = best(lines_of(workspace, zone, time.time()), query, limit=args.max_results, min_score=_MIN_SHARE)
-        results = [_result(line.text, line.type, line.score, line.file, line.at) for line in lines]
+        hits = related(lines_of(workspace, zone, now), query, limit=args.max_results, min_score=0.0, now=now, zone=zone)
+        results = [_result(line.text, line.type, round(score, 3), line.file, line.at) for score, line in hits]
         outcome = "full" if results else "empty"
     answer = {"results": results, "semantic": semantic, "outcome": outcome}
     sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
