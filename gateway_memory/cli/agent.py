@@ -1,13 +1,14 @@
 """`gateway-memory save-fact` and `save-summary`: called by an agent in its own turn, answered in JSON."""
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from gateway_memory.capture.requests import secret_note
+from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import named_of
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import GatewayMemoryError, UsageError
@@ -31,7 +32,11 @@ def save_summary(args: argparse.Namespace) -> int:
 def _answer(save: _Save, args: argparse.Namespace) -> int:
     """Run a command on the session that it names, and answer in JSON, also if nothing could be saved."""
     try:
-        answer = asyncio.run(_on_session(save, args))
+        args.workspace = workspace_of({}, args.workspace)
+        in_files = load_config(args.config).for_agent(args.agent).store.backend == "files"
+        if in_files and not (args.workspace / "journal.sqlite").is_file():
+            raise UsageError(f"{args.workspace}: there is no memory here; name its folder with --workspace")
+        answer = in_memory(args, partial(_on_session, save, args))
     except (OSError, GatewayMemoryError) as error:
         # Only our own messages are printed: another library's may quote what was said.
         message = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
@@ -40,16 +45,11 @@ def _answer(save: _Save, args: argparse.Namespace) -> int:
     return 1 if answer["status"] == "error" else 0
 
 
-async def _on_session(save: _Save, args: argparse.Namespace) -> dict[str, Any]:
-    workspace, config = workspace_of({}, args.workspace), load_config(args.config)
-    in_files = config.for_agent(args.agent).store.backend == "files"
-    if in_files and not (workspace / "journal.sqlite").is_file():
-        raise UsageError(f"{workspace}: there is no memory here; name its folder with --workspace")
-    async with GatewayMemory(config, workspace, agent=args.agent) as memory:
-        session = await memory.attach_session(args.session, **named_of(args))
-        if not session.may_save:
-            return {"status": "skipped", "reason": "the user has switched keeping off in this session"}
-        return await save(memory, session, args)
+async def _on_session(save: _Save, args: argparse.Namespace, memory: GatewayMemory) -> dict[str, Any]:
+    session = await memory.attach_session(args.session, **named_of(args))
+    if not session.may_save:
+        return {"status": "skipped", "reason": "the user has switched keeping off in this session"}
+    return await save(memory, session, args)
 
 
 async def _save_fact(memory: GatewayMemory, session: Session, args: argparse.Namespace) -> dict[str, Any]:

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from pkgutil import resolve_name
+from typing import Any, Final
 
 from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.capture.requests import asked_to_forget
+from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
@@ -30,58 +32,30 @@ _MAX_TOKENS: Final = 1024
 _TIMEOUT_SECONDS: Final = 60.0
 
 
-class Agent(Protocol):
-    """Answers messages."""
+class Agent:
+    """Answers messages by a model. provider: "openai" or "anthropic", or whose protocol a server speaks."""
 
-    name: str
+    def __init__(self, provider: str, model: str, key: str | None = None, base_url: str | None = None) -> None:
+        client = {"openai": "openai:AsyncOpenAI", "anthropic": "anthropic:AsyncAnthropic"}[provider]
+        self.name = f"{provider}/{model}"
+        self._model = model
+        self._client: Any = resolve_name(client)(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
 
     async def reply(self, system: str, history: Sequence[Message]) -> str:
         """Answer the last message of the history."""
-        ...
+        messages = [{"role": role, "content": text} for role, text in history]
+        if self.name.startswith("openai/"):
+            messages = [{"role": "system", "content": system}, *messages] if system else messages
+            response = await self._client.chat.completions.create(model=self._model, messages=messages)
+            return response.choices[0].message.content or ""
+        response = await self._client.messages.create(
+            model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages
+        )
+        return "".join(block.text for block in response.content if block.type == "text")
 
     async def close(self) -> None:
         """Close the connections."""
-        ...
-
-
-class _OpenAI:
-    def __init__(self, model: str, key: str | None = None, base_url: str | None = None) -> None:
-        from openai import AsyncOpenAI
-
-        self.name = f"openai/{model}"
-        self._model = model
-        self._client = AsyncOpenAI(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
-
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
-        messages: list[Any] = [{"role": "system", "content": system}] if system else []
-        messages += [{"role": role, "content": text} for role, text in history]
-        answer = await self._client.chat.completions.create(model=self._model, messages=messages)
-        return answer.choices[0].message.content or ""
-
-    async def close(self) -> None:
         await self._client.close()
-
-
-class _Anthropic:
-    def __init__(self, model: str, key: str | None = None, base_url: str | None = None) -> None:
-        from anthropic import AsyncAnthropic
-
-        self.name = f"anthropic/{model}"
-        self._model = model
-        self._client = AsyncAnthropic(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
-
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
-        messages: list[Any] = [{"role": role, "content": text} for role, text in history]
-        answer = await self._client.messages.create(
-            model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages
-        )
-        return "".join(block.text for block in answer.content if block.type == "text")
-
-    async def close(self) -> None:
-        await self._client.close()
-
-
-_AGENTS: Final[dict[str, type[_OpenAI | _Anthropic]]] = {"openai": _OpenAI, "anthropic": _Anthropic}
 
 
 def choose_agent(model: str | None, settings: ExtractorSettings) -> Agent | None:
@@ -95,15 +69,14 @@ def choose_agent(model: str | None, settings: ExtractorSettings) -> Agent | None
         ValueError: the name has another form.
     """
     provider, _, name = (model or "").partition("/")
-    if model and (provider not in _AGENTS or not name):
+    if model and (provider not in _MODELS or not name):
         raise ValueError(f"--model {model}: expected openai/<model> or anthropic/<model>")
     if model:
-        return _AGENTS[provider](name)
+        return Agent(provider, name)
     if has_model(settings):
-        provider, name, key = access_of(settings)
-        return _AGENTS[provider](name, key, settings.base_url or None)
-    provider = next((each for each in _AGENTS if os.environ.get(f"{each.upper()}_API_KEY")), "")
-    return _AGENTS[provider](_MODELS[provider]) if provider else None
+        return Agent(*access_of(settings), settings.base_url or None)
+    provider = next((each for each in _MODELS if os.environ.get(f"{each.upper()}_API_KEY")), "")
+    return Agent(provider, _MODELS[provider]) if provider else None
 
 
 _HELP: Final = """/session NAME   go to another session, or open it     /sessions   which are open
@@ -277,20 +250,19 @@ def run(args: argparse.Namespace) -> int:
     if (kind := resolve_scope(**whose).kind).is_shared:
         sys.stderr.write(f"chat is a conversation with one person: use --user, not --{kind.name}\n")
         return 2
-    config = load_config(args.config)
+    settings = load_config(args.config).for_agent(args.agent).auto_extract
     try:
-        agent = choose_agent(args.model, config.for_agent(args.agent).auto_extract)
+        agent = choose_agent(args.model, settings)
     except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
         sys.stderr.write(f"{error}\n")
         return 2
 
-    async def chat() -> None:
-        async with GatewayMemory(config, args.workspace, agent=args.agent) as memory:
-            try:
-                await Chat(memory, agent, whose).run()
-            finally:
-                if agent:
-                    await agent.close()
+    async def chat(memory: GatewayMemory) -> None:
+        try:
+            await Chat(memory, agent, whose).run()
+        finally:
+            if agent:
+                await agent.close()
 
-    asyncio.run(chat())
+    in_memory(args, chat)
     return 0

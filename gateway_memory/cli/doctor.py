@@ -14,13 +14,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
 from gateway_memory.cli.options import no_folder
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import say, texts
+from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
@@ -31,10 +32,7 @@ from gateway_memory.sync.mqtt import client_id, make_wire, read_login
 from notifier import LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
 
-
-def _text(name: str, /, **values: object) -> str:
-    text: str = texts("doctor")[name]
-    return text.format(**values)
+_text: Final = partial(fill, "doctor")
 
 
 def _write(line: str) -> None:

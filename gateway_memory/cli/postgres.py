@@ -4,15 +4,18 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from tqdm import tqdm
 
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import StoreSettings
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import fill
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.sync.opening import dsn_of
 from gateway_memory.transfer.migration import Location, Migrated, migrate
+
+_text = partial(fill, "migration")
 
 
 @contextmanager
@@ -91,8 +94,3 @@ def _lines(migrated: Migrated, args: argparse.Namespace, source: Location, targe
         "drop_schema" if source.is_shared else "drop_files", schema=source.store.schema, workspace=source.workspace
     )
     yield _text("next", **sides, config=args.to_config, workspace=workspace, removal=removal)
-
-
-def _text(name: str, /, **values: object) -> str:
-    text: str = texts("migration")[name]
-    return text.format(**values)

@@ -1,20 +1,18 @@
 """`gateway-memory search QUERY --max-results N`: JSON for agents, from a fast lexical search or with --semantic."""
 
+import argparse
 import json
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
-
-if TYPE_CHECKING:
-    from gateway_memory.scope import Whose
 
 _ROW: Final = ("text", "type", "score", "file", "at")
 
@@ -51,9 +49,8 @@ def main(arguments: list[str]) -> int:
     request, named = {"query": query, "limit": args.max_results}, named_of(args)
     response = ask(workspace, {"agent": "main", **request, **named})
     if not response and (args.semantic or named):
-        import asyncio
-
-        response = asyncio.run(_by_memory(workspace, args.config, whose_of(args), request))
+        args.workspace = workspace
+        response = _by_memory(args, request)
     if response:
         semantic, outcome = response["semantic"], response["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
@@ -70,17 +67,19 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", request: dict[str, Any]) -> dict[str, Any]:
+def _by_memory(args: argparse.Namespace, request: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
+    from gateway_memory.cli.memory import in_memory
     from gateway_memory.commands.dispatch import found_in_shell, settle
-    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
 
+    async def search(memory: GatewayMemory) -> dict[str, Any]:
+        await settle(memory, whose_of(args))
+        return await found_in_shell(memory, whose_of(args), **request)
+
     configure_logging(verbose=False)
-    async with GatewayMemory(load_config(config), workspace) as memory:
-        await settle(memory, whose)
-        return await found_in_shell(memory, whose, **request)
+    return in_memory(args, search)
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

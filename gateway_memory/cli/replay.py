@@ -1,7 +1,6 @@
 """`gateway-memory replay`: feed a transcript (JSON lines) through the calls of a gateway, and report the outcome."""
 
 import argparse
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,8 +13,8 @@ from typing import Any, Final
 from tqdm import tqdm
 
 from extractor import clean
+from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import check_output
-from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
@@ -160,12 +159,11 @@ def run(args: argparse.Namespace) -> int:
     turns = read_transcript(args.file)
     check_output(args.turns)
 
-    async def replayed() -> Report:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            with tqdm(total=len(turns), unit="turn", disable=None) as bar:
-                return await replay(memory, turns, bar.update)
+    async def replayed(memory: GatewayMemory) -> Report:
+        with tqdm(total=len(turns), unit="turn", disable=None) as bar:
+            return await replay(memory, turns, bar.update)
 
-    report = asyncio.run(replayed())
+    report = in_memory(args, replayed)
     if args.turns:
         write_private(args.turns, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows).encode())
     print("\n".join(report.lines()))  # noqa: T201

@@ -8,15 +8,16 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import WORKSPACE_VARIABLE, whose_of
 from gateway_memory.config.load import load_config
+from gateway_memory.connect.command import connection_to
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
@@ -79,8 +80,6 @@ def run_token(args: argparse.Namespace) -> int:
 
 # `gateway-memory page`: a link that signs a browser in to the page of the service.
 
-_LINK_SECONDS: Final = 10.0
-
 
 def run_page(args: argparse.Namespace) -> int:
     """Print a link to the page of the service that runs, or start one; returns the exit code."""
@@ -109,19 +108,13 @@ def run_page(args: argparse.Namespace) -> int:
 
 def _link(url: str, token: str) -> str | None:
     """Return the whole link that a service gives for a token; None if none answers there, or not to this token."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_LINK_SECONDS)
     try:
-        connection.request("POST", "/page/link", headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        if answer.status != http.client.OK:
-            return None
-        return f"{url}{json.load(answer)['path']}"
+        with closing(connection_to(url)) as connection:
+            connection.request("POST", "/page/link", headers={"Authorization": f"Bearer {token}"})
+            response = connection.getresponse()
+            return f"{url}{json.load(response)['path']}" if response.status == http.client.OK else None
     except (OSError, ValueError, KeyError, http.client.HTTPException):
         return None
-    finally:
-        connection.close()
 
 
 # `gateway-memory mcp`: the memory as an MCP server over stdio, for a client that starts it.

@@ -88,7 +88,7 @@ def check_service(where: Where) -> None:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     body = json.dumps({"key": "gateway-memory connect", "done": True})  # of no session
     try:
-        with closing(_connection(where.url)) as connection:
+        with closing(connection_to(where.url)) as connection:
             connection.request("POST", "/v1/compaction", body, headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
@@ -112,7 +112,8 @@ def check_workspace(where: Where) -> None:
         raise ValueError(f"the memory in {where.workspace} can't be used: {error}. Nothing was changed.") from None
 
 
-def _connection(url: str) -> http.client.HTTPConnection:
+def connection_to(url: str) -> http.client.HTTPConnection:
+    """Return a connection to a service. Raises ValueError: the URL has another form; OSError: no Unix socket there."""
     if url.startswith("unix:"):
         connection = http.client.HTTPConnection("localhost", timeout=_SECONDS)
         connection.sock = socket.socket(socket.AF_UNIX)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.connect.files import Block, Change, Edit, document_of
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import fill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +42,12 @@ class Plan:
 
 
 def _lines(name: str, **values: object) -> list[str]:
-    text: str = texts("connect")[name]
-    return text.format(**values).split("\n")
+    return fill("connect", name, **values).split("\n")
 
 
 def _check_there(host: str, folder: Path) -> None:
     if not folder.is_dir():
-        raise ValueError(*_lines("not_there", folder=folder, first=texts("connect")[f"{host}_first"]))
+        raise ValueError(*_lines("not_there", folder=folder, first=fill("connect", f"{host}_first")))
 
 
 def _settings_beside(path: Path, where: Where) -> Edit:

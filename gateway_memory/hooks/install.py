@@ -11,12 +11,13 @@ import time
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.edited_file import EditedFile
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import fill, texts
 from gateway_memory.edge.prompts import own_command
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
@@ -25,9 +26,7 @@ from gateway_memory.hooks.outcome import last_outcomes
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
 
 
-def _text(name: str, /, **values: object) -> str:
-    text: str = texts("hooks")[name]
-    return text.format(**values)
+_text: Final = partial(fill, "hooks")
 
 
 def status_lines(project: Path, workspace: str | None) -> list[str]:

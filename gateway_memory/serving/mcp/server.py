@@ -1,7 +1,7 @@
 """Make an MCP server, and serve it over stdio, as an ASGI application, or as a part of the service."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -29,10 +29,8 @@ from gateway_memory.serving.mcp.tools import (
     INSTRUCTIONS,
     SCOPE_CLAIM,
     FindContext,
-    add_prompt,
-    add_resources,
-    add_tools,
     context_of_token,
+    fill,
     open_context,
 )
 from gateway_memory.serving.request import read_body
@@ -69,10 +67,9 @@ class _StrictServer(MCPServer):
             raise
 
 
-def make_server(fill: Callable[[MCPServer], None], *, verifier: TokenVerifier | None = None) -> MCPServer:
+def make_server(context_of: FindContext, *, verifier: TokenVerifier | None = None) -> MCPServer:
     """Return a server that refuses arguments which a tool does not have.
 
-    fill: registers its tools, resources and prompts.
     verifier: checks the bearer token of each request over HTTP; None for stdio.
     """
     server = _StrictServer(
@@ -84,24 +81,8 @@ def make_server(fill: Callable[[MCPServer], None], *, verifier: TokenVerifier | 
         auth=None if verifier is None else AuthSettings(issuer_url=_ISSUER, resource_server_url=None),
         log_level="WARNING",
     )
-    fill(server)
+    fill(server, context_of)
     return server
-
-
-def http_app(server: MCPServer, *, body_bytes: int) -> Starlette:
-    """Return a server as an application with the one path `PATH` (streamable HTTP). Its lifespan must run.
-
-    It leaves the check of Host and Origin to the caller. body_bytes: the longest body.
-    """
-    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    return server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=unchecked, max_request_body_size=body_bytes
-    )
-
-
-def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVerifier) -> MCPServer:
-    """Return the server of a service. memory_of: returns the open memory of an agent."""
-    return make_server(_filling(context_of_token(memory_of)), verifier=verifier)
 
 
 async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
@@ -110,16 +91,7 @@ async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
     async def context() -> tuple[GatewayMemory, Session]:
         return await open_context(memory, "stdio", whose)
 
-    await make_server(_filling(context)).run_stdio_async()
-
-
-def _filling(context_of: FindContext) -> Callable[[MCPServer], None]:
-    def fill(server: MCPServer) -> None:
-        add_tools(server, context_of)
-        add_resources(server, context_of)
-        add_prompt(server)
-
-    return fill
+    await make_server(context).run_stdio_async()
 
 
 # As a part of the service: its path, its tokens, its limits, and its end.
@@ -130,8 +102,12 @@ _STREAM: Final = "GET"
 @asynccontextmanager
 async def mcp_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
     """Serve MCP at /mcp meanwhile, to those who have the token of a client. An extension of `serve`."""
-    server = memory_server(lambda agent: service.agent(agent).memory, _Tokens(service.access))
-    app = http_app(server, body_bytes=service.limits.body_bytes)
+    context_of = context_of_token(lambda agent: service.agent(agent).memory)
+    app = make_server(context_of, verifier=_Tokens(service.access)).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the service checks it
+        max_request_body_size=service.limits.body_bytes,
+    )
     async with _running(app):
         yield [Route(PATH, _Mounted(app, service), methods=None)]
 

@@ -178,9 +178,18 @@ INSTRUCTIONS: Final = (
 )
 
 
-def add_resources(server: MCPServer, context_of: FindContext) -> None:
-    """Register the resources. context_of: finds the memory and the session of the client that reads."""
+def fill(server: MCPServer, context_of: FindContext) -> None:
+    """Register the tools, the resources and the prompt. context_of: finds the memory and the session of the client."""
+    _add_tools(server, context_of)
+    _add_resources(server, context_of)
 
+    @server.prompt(title="Use the memory")
+    def use_memory(language: Literal["en", "zh"] = "en") -> str:
+        """The rule for an agent's system prompt: when to search the memory, and what to save."""
+        return say(language, "mcp_rule")
+
+
+def _add_resources(server: MCPServer, context_of: FindContext) -> None:
     async def text_of(file: str) -> str:
         memory, session = await context_of()
         try:
@@ -211,15 +220,6 @@ def add_resources(server: MCPServer, context_of: FindContext) -> None:
         return hits[0].text
 
 
-def add_prompt(server: MCPServer) -> None:
-    """Register the prompt that tells an agent when to search and to save."""
-
-    @server.prompt(title="Use the memory")
-    def use_memory(language: Literal["en", "zh"] = "en") -> str:
-        """The rule for an agent's system prompt: when to search the memory, and what to save."""
-        return say(language, "mcp_rule")
-
-
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WRITES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -248,9 +248,7 @@ class Confirmation(BaseModel):
     forget: bool = Field(description="Forget it")
 
 
-def add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901 - one function a tool
-    """Register the tools. context_of: finds the memory and the session of the client that calls."""
-
+def _add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C901 - one function a tool
     async def confirmed(id: str, ctx: Ctx, confirm: bool = False) -> Confirmation | Elicit[Confirmation]:  # noqa: A002, FBT001, FBT002 - the tool's arguments
         able = ctx.client_capabilities is not None and ctx.client_capabilities.elicitation is not None
         if not able:
