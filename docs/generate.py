@@ -57,10 +57,8 @@ IN_CHINESE: Final = (
     (r'a list of "channel:sender", "channel/account:sender" or a name that the host verifies', "列表"),
     (r"an object, such as (\{.*\})", r"对象，如 \1"),
     (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
-    (
-        r'"bundled", "openai", "none" or the name of an encoder that an installed package brings',
-        '"bundled"、"openai"、"none"，或已安装的包提供的编码器的名字',
-    ),
+    (r" or the name of an encoder that an installed package brings", "，或已安装的包提供的编码器的名字"),
+    (r'(?<="), (?="\w+")', "、"),
     (r'an object, each channel with "owner" or "verified"', '对象，每个频道为 "owner" 或 "verified"'),
     (r"a list", "列表"),
     (r"a whole number", "整数"),
