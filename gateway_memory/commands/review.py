@@ -24,7 +24,7 @@ async def review(ports: CommandPorts, session: Session, words: str) -> str:
     zone = ports.memory.zone
     lines = [phrase(session, "review_title", number=len(reviews))]
     for each in reviews[:_LISTED]:
-        lines.append(f"- {each.memory.id} · {day_of(each.at, zone)} · {each.memory.text}")
+        lines.append(f"- {each.memory.id} · {day_of(each.memory.at, zone)} · {each.memory.text}")
         about = await _line_of(ports, each)
         reason = phrase(session, f"review_{each.reason}", text=about)
         whose = "" if each.scope == session.scope.key else f" ({shown(each.scope)})"
@@ -43,6 +43,7 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
                 "text": each.memory.text,
                 "reason": each.reason,
                 "scope": each.scope,
+                "at": iso_time(each.memory.at, ports.memory.zone),
                 "since": iso_time(each.at, ports.memory.zone),
                 "quote": each.memory.quote,
                 "turn": each.memory.turn,
