@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from tqdm import tqdm
 
@@ -17,11 +17,13 @@ from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import check_output
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import OWNER, is_name
+from gateway_memory.scope import KINDS, OWNER, Whose, is_name
 from gateway_memory.store.disk.workspace import write_private
 
-_NAMES = ("session", "person", "room", "project")
-_FIELDS = {*_NAMES, "user", "reply", "at"}
+_MESSAGES: Final = ("session", "user", "reply")
+_WHOSE: Final = {"person" if kind.name == "user" else kind.name: kind for kind in KINDS.values() if kind.folder}
+"""The fields that say whose session it is; in `user` stands the message."""
+_FIELDS: Final = {*_MESSAGES, *_WHOSE, "at"}
 _SHOWN: Final = 10
 _EMBEDDED_AT_ONCE: Final = 64
 
@@ -30,17 +32,15 @@ _EMBEDDED_AT_ONCE: Final = 64
 class TranscriptTurn:
     """One line of a transcript.
 
-    session: the session's key. user, reply: the two messages. at: when it was said, ISO 8601 (None: now). person: whose
-    session it is (None: the owner's). room: the group that it is (then no person's). project: the one that it joins.
+    session: the session's key. user, reply: the two messages. at: when it was said, ISO 8601 (None: now).
+    whose: the arguments of `start_session` that say whose session it is.
     """
 
     session: str
     user: str
     reply: str
     at: datetime | None = None
-    person: str | None = None
-    room: str | None = None
-    project: str | None = None
+    whose: Whose
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,17 +101,23 @@ def _turn(raw: Any) -> TranscriptTurn:
     unknown = raw.keys() - _FIELDS
     if unknown:
         raise ValueError(f"unknown key {min(unknown)!r}; known: {', '.join(sorted(_FIELDS))}")
-    for name in ("session", "user", "reply"):
+    for name in _MESSAGES:
         if not isinstance(raw.get(name), str):
             raise ValueError(f"{name}: expected a string")  # noqa: TRY004 - likewise
     at = raw.get("at")
-    for name in _NAMES:
+    for name in ("session", *_WHOSE):
         if raw.get(name) is not None and not is_name(raw[name]):
             raise ValueError(f"{name}: expected a name; without person and room, it is the owner's session")
     if not isinstance(at, str | None):
         raise ValueError("at: expected a time in ISO 8601")  # noqa: TRY004 - likewise
-    values = {name: raw[name] for name in ("user", "reply", *_NAMES) if raw.get(name) is not None}
-    return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
+    named = {kind.name: raw[name] for name, kind in _WHOSE.items() if raw.get(name) is not None}
+    if any(kind.is_shared and not kind.may_be_joined for kind in _WHOSE.values() if kind.name in named):
+        named.pop("user", None)  # a group's session is no person's
+    else:
+        named.setdefault("user", OWNER)
+    messages = {name: raw[name] for name in _MESSAGES}
+    at = datetime.fromisoformat(at).astimezone() if at is not None else None
+    return TranscriptTurn(**messages, at=at, whose=cast("Whose", named))
 
 
 async def replay(
@@ -126,8 +132,7 @@ async def replay(
     for number, turn in enumerate(turns):
         if number % _EMBEDDED_AT_ONCE == 0:  # their searches then wait for no encoder
             memory.importer.expect([each.user for each in turns[number : number + _EMBEDDED_AT_ONCE]])
-        user = None if turn.room is not None else OWNER if turn.person is None else turn.person
-        session = await memory.start_session(turn.session, user=user, room=turn.room, project=turn.project)
+        session = await memory.start_session(turn.session, **turn.whose)
         context = await memory.before_reply(session, turn.user, at=turn.at)
         report.blocks += bool(context.text)
         accepted = await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
