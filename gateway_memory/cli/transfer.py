@@ -101,7 +101,10 @@ def run_import(args: argparse.Namespace) -> int:
             args.workspace = Path(empty)  # shows what an empty workspace would take in
         report = in_memory(args, partial(_take_in, args, items))
     _print_report(args, report)
-    return 0
+    if report.problems and not report.has_items:
+        sys.stderr.write(f"nothing was taken in: not one row of {args.path} can be read\n")
+        return 1
+    return int(any(problem.ends for problem in report.problems))
 
 
 def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
@@ -125,7 +128,9 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:
             print(f"{number} {why}")  # noqa: T201
-    for problem in report.problems[:_SHOWN]:
+    for what, number in report.unknown.most_common(_SHOWN):
+        print(f"not known here, in {number} rows: {what}")  # noqa: T201
+    for problem in sorted(report.problems, key=lambda problem: not problem.ends)[:_SHOWN]:
         print(f"{problem.place}: {problem.reason}")  # noqa: T201
     if len(report.problems) > _SHOWN:
         print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201

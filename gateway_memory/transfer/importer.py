@@ -38,10 +38,17 @@ class ImportReport:
     counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full), .waiting (for a
     person); reviews.added, .known; summaries.added, .known; notes.added, .known; episodes.added, .known;
     ignored.<kind>.
+    unknown: the numbers of rows that hold something which is not known here, by what that is, in words.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def has_items(self) -> bool:
+        """Whether any item could be read, be it new or known."""
+        return any(number and not name.startswith("ignored.") for name, number in self.counts.items())
 
 
 class KnownMemories:
@@ -137,6 +144,7 @@ class Importer:
                 else:
                     part = waiting.setdefault((type(item), whose), [])
                     part.append(item)
+                    report.unknown.update(item.unknown)
                     if len(part) >= _PARTS[type(item)][1]:
                         await take(type(item), whose)
                     continue

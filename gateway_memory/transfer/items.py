@@ -19,10 +19,14 @@ from gateway_memory.store.summaries import SessionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sourced:
-    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import."""
+    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import.
+
+    unknown: what its row holds that is not known here, in words.
+    """
 
     place: str
     scope: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +76,11 @@ class EpisodeItem(_Sourced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A line that can't be imported. place: "file:line"."""
+    """A line that can't be imported. place: "file:line". ends: whether nothing behind it could be read."""
 
     place: str
     reason: str
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

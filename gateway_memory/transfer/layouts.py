@@ -111,14 +111,16 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
 
 
 def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+    entry, number = installed_layouts()[layout], 0
     try:
-        rows = installed_layouts()[layout].load()(path, zone)
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(entry.load()(path, zone), 1):
             yield _item(row, f"{path}: row {number}", path.stat().st_mtime)
-    except (OSError, UsageError):
-        raise
     except Exception as error:  # whatever another package raises is reported with its layout
-        raise UsageError(f"{path}: the layout {layout} failed: {type(error).__name__}: {error}") from error
+        package = entry.dist.name if entry.dist else entry.value
+        reason = f"the layout {layout} of {package} failed: {type(error).__name__}: {error}"
+        if not number:
+            raise UsageError(f"{path}: {reason}") from error
+        yield Problem(place=f"{path}: row {number + 1}", reason=f"{reason}; nothing was read from here on", ends=True)
 
 
 # JSON lines

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from extractor import Doubt, clean, written
+from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.runtime.ground import noon_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.episodes import Episode
@@ -51,12 +51,36 @@ _ENTITIES: Final = 20
 _NAME_LENGTH: Final = 200
 
 
-def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
+class _Row(dict[str, Any]):
+    """A row, and which of its fields were read: the others are not known here."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.known: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a field."""
+        self.known.add(key)
+        return super().get(key, default)
+
+
+def item_of(raw: Mapping[str, Any], place: str, default_at: float) -> Item:
     """Return the item of a row. default_at: the time if the row has none, in epoch seconds.
 
     Raises:
         ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
     """
+    row = _Row(raw)
+    item = _item(row, place, default_at)
+    if isinstance(item, Ignored | Problem):
+        return item
+    unknown = [f'the field "{_name(name)}", which was left out' for name in row if name not in row.known]
+    if isinstance(item, MemoryItem) and (category := item.record.category) not in ("", *CATEGORIES):
+        unknown.append(f'the category "{category}", which was kept')
+    return replace(item, unknown=tuple(unknown))
+
+
+def _item(raw: _Row, place: str, default_at: float) -> Item:
     kind = raw.get("kind", raw.get("type"))
     if raw.get("deleted_at"):
         return Ignored(place=place, kind="deleted")
@@ -80,8 +104,8 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> MemoryItem:
-    own = raw.get("kind") in ("memory", "past")
+def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
+    own = raw.get("kind") in ("memory", "past", "review")
     text = raw.get("text") if own else raw.get("content")
     if not isinstance(text, str):
         raise TypeError(f"{'text' if own else 'content'}: expected a string")
@@ -121,8 +145,8 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
     )
 
 
-def _review(raw: dict[str, Any], place: str, scope: str, default_at: float) -> ReviewItem:
-    memory = _memory({**raw, "kind": "memory"}, place, scope, default_at).record
+def _review(raw: _Row, place: str, scope: str, default_at: float) -> ReviewItem:
+    memory = _memory(raw, place, scope, default_at).record
     reason = next((each for each in get_args(Doubt) if each and each == raw.get("reason")), None)
     state = next((each for each in _KEPT if each == raw.get("state")), None)
     if not memory.id or not one_line(memory.text) or memory.type == "S" or reason is None or state is None:
@@ -138,7 +162,7 @@ def _review(raw: dict[str, Any], place: str, scope: str, default_at: float) -> R
     return ReviewItem(place=place, scope=scope, review=review)
 
 
-def _record(raw: dict[str, Any]) -> SessionRecord:
+def _record(raw: _Row) -> SessionRecord:
     session, summary = _text(raw, "session_id"), _text(raw, "summary")
     if not one_line(session):
         raise ValueError("session_id: expected a string that is not empty")
@@ -161,14 +185,14 @@ def _record(raw: dict[str, Any]) -> SessionRecord:
         todos=kept.todos,
         brief=written("", brief, (), ()).brief if brief else kept.brief,
         auto_generated=raw.get("auto_generated") is True,
-        layer=raw["layer"] if raw.get("layer") in ("agent", "followup", "end") else "imported",
+        layer=layer if (layer := raw.get("layer")) in ("agent", "followup", "end") else "imported",
         reason=end.reason,
         duration_ms=end.duration_ms,
         error_message=end.error,
     )
 
 
-def _note(raw: dict[str, Any], place: str, scope: str) -> NoteItem:
+def _note(raw: _Row, place: str, scope: str) -> NoteItem:
     file, text = raw.get("file"), raw.get("text")
     if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file) or clean(file).text != file:
         raise ValueError("file: expected memory/<name>.md that is no day's log")
@@ -177,7 +201,7 @@ def _note(raw: dict[str, Any], place: str, scope: str) -> NoteItem:
     return NoteItem(place=place, scope=scope, file=file, text=clean(text).text)
 
 
-def _episode(raw: dict[str, Any], place: str, scope: str, default_at: float) -> EpisodeItem:
+def _episode(raw: _Row, place: str, scope: str, default_at: float) -> EpisodeItem:
     user, reply = (clean(_text(raw, name)).text for name in ("user", "reply"))
     if not (user.strip() or reply.strip()):
         raise ValueError("user and reply: expected a text in at least one of them")
@@ -189,7 +213,7 @@ def _episode(raw: dict[str, Any], place: str, scope: str, default_at: float) -> 
         user=user,
         reply=reply,
         at=_time(raw.get("at"), default_at),
-        unread=raw["unread"] if raw.get("unread") in ("rules", "model", "no") else "",
+        unread=unread if (unread := raw.get("unread")) in ("rules", "model", "no") else "",
     )
     return EpisodeItem(place=place, scope=scope, episode=episode)
 
