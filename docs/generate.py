@@ -25,8 +25,16 @@ from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
-from gateway_memory.config.keys import KeyPath, dotted, expected, known_keys, known_paths, scan
-from gateway_memory.config.load import chinese_meanings, reference_text
+from gateway_memory.config.load import (
+    KeyPath,
+    chinese_meanings,
+    dotted,
+    expected,
+    known_keys,
+    known_paths,
+    reference_text,
+    scan,
+)
 from gateway_memory.edge.phrases import CHAT, SHELL, Language
 from gateway_memory.errors import GatewayMemoryError
 from recall import Hit

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from gateway_memory.config.keys import KeyPath, dotted, scan
 from gateway_memory.config.load import (
     ConfigFileError,
     ConfigProblem,
+    KeyPath,
     config_schema,
+    dotted,
     line_of,
     load_config,
     read_text,
     reference_text,
     render_config,
+    scan,
 )
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError, UsageError

@@ -38,7 +38,7 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
     if missing:
         sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.serving.mcp.server import mcp_routes
+    from gateway_memory.serving.mcp import mcp_routes
     from gateway_memory.serving.page.mount import page_routes
     from gateway_memory.serving.server import serve
 
@@ -123,7 +123,7 @@ def _link(url: str, token: str) -> str | None:
 def run_mcp(args: argparse.Namespace) -> int:
     """Serve until the client closes the pipe; returns the exit code."""
     try:
-        from gateway_memory.serving.mcp.server import serve_stdio
+        from gateway_memory.serving.mcp import serve_stdio
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "starlette"):
             raise

@@ -21,9 +21,8 @@ from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.serving.access import Access
-from gateway_memory.serving.app import Service, make_app
+from gateway_memory.serving.app import ChangeFeed, Service, make_app
 from gateway_memory.serving.calls import AgentCalls
-from gateway_memory.serving.changes import ChangeFeed
 from gateway_memory.serving.options import ServeOptions
 
 if TYPE_CHECKING:

@@ -14,16 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config.keys import dotted, expected, known_paths, scan
 from gateway_memory.config.load import (
     ConfigFileError,
     ConfigProblem,
     check_config,
     config_schema,
+    dotted,
+    expected,
+    known_paths,
     load_config,
     read_text,
     reference_text,
     render_config,
+    scan,
     value_in_message,
 )
 from gateway_memory.config.settings import Config, MemorySync

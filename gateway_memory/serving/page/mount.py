@@ -23,11 +23,21 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.commands.browsing import digest_of
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.serving.app import Service, Streamed
-from gateway_memory.serving.changes import news
+from gateway_memory.serving.app import Service, Streamed, news
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
-from gateway_memory.serving.page.viewer import Note, Viewer, preferred, session_for, word
-from gateway_memory.serving.page.views import TABS, VIEWS, Values, View, deletion, deletion_of
+from gateway_memory.serving.page.views import (
+    TABS,
+    VIEWS,
+    Note,
+    Values,
+    View,
+    Viewer,
+    deletion,
+    deletion_of,
+    preferred,
+    session_for,
+    word,
+)
 from gateway_memory.serving.request import Form, read_form
 from gateway_memory.transfer.deletion import lines_of
 
