@@ -74,7 +74,7 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
         if mqtt.tls:
             files = (("caFile", mqtt.ca_file), ("certFile", mqtt.cert_file), ("keyFile", mqtt.key_file))
             yield from _missing((("notify", "mqtt", key), file) for key, file in files)
-    if store.backend == "postgres":
+    if store.is_shared:
         named.append((("store", "dsnEnv"), store.dsn_env))
     yield from (
         (path, "the environment variable that it names is not set here")

@@ -23,6 +23,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.ground import replace_private
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_document, merged, patch_of
@@ -55,9 +56,8 @@ async def open_for(settings: MemorySync, workspace: Path, scope: Scope) -> Async
         UsageError: the memory of the scope is in another one, with which it is linked.
         StoreError: the memory can't be opened.
     """
-    shared = settings.store.backend == "postgres"
     async with AsyncExitStack() as stack:
-        store, _ = await open_ports(stack, None if shared else workspace, settings, Metrics())
+        store, _ = await open_ports(stack, None if settings.store.is_shared else workspace, settings, Metrics())
         root = root_of(await store.links.of(scope.key), scope.key)
         if root != scope.key:
             raise UsageError(f"{scope.key} is linked: its memory is in {root}; name that one with --scope")
@@ -241,13 +241,9 @@ class Checkout:
 
     def _write(self, name: str, text: str) -> None:
         path = self._folder / name
-        draft = path.with_name(f".{path.name}.{os.getpid():x}.tmp")
         with _written(path):
             path.parent.mkdir(exist_ok=True, mode=0o700)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(text.encode("utf-8", "surrogateescape"))
-            draft.replace(path)
+            replace_private(path, text.encode("utf-8", "surrogateescape"))
 
     def _keep(self) -> None:
         state = {"version": _VERSION, "scope": self.scope.key, "journal": self._journal, "documents": self._texts}
@@ -394,4 +390,4 @@ def run_commit(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> MemorySync | None:
     """Return the settings; None, with the reason printed, if the memory is to be in a folder that is missing."""
     settings = load_config(args.config).for_agent(args.agent)
-    return None if settings.store.backend == "files" and no_folder(args.workspace) else settings
+    return settings if settings.store.is_shared or not no_folder(args.workspace) else None

@@ -108,8 +108,8 @@ def _answer(save: _Save, args: argparse.Namespace) -> int:
     """Run a command on the session that it names, and answer in JSON, also if nothing could be saved."""
     try:
         args.workspace = workspace_of({}, args.workspace)
-        in_files = load_config(args.config).for_agent(args.agent).store.backend == "files"
-        if in_files and not (args.workspace / "journal.sqlite").is_file():
+        is_shared = load_config(args.config).for_agent(args.agent).store.is_shared
+        if not is_shared and not (args.workspace / "journal.sqlite").is_file():
             raise UsageError(f"{args.workspace}: there is no memory here; name its folder with --workspace")
         answer = in_memory(args, partial(_on_session, save, args))
     except (OSError, GatewayMemoryError) as error:

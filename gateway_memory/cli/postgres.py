@@ -63,7 +63,7 @@ def run_move(args: argparse.Namespace) -> int:
     target = Location(
         store=load_config(args.to_config).for_agent(args.agent).store, workspace=args.to_workspace or args.workspace
     )
-    if target.is_shared and args.to_workspace:
+    if target.store.is_shared and args.to_workspace:
         raise UsageError(f"--to-workspace is for files, and {args.to_config} says PostgreSQL")
     with _with_extra(), tqdm(desc="moved", unit="row", disable=None) as bar:
         migrated = migrate(source, target, progress=bar.update)
@@ -89,8 +89,10 @@ def _lines(migrated: Migrated, args: argparse.Namespace, source: Location, targe
         return
     yield _text("done", **sides, number=sum(each.source.count for each in migrated.compared))
     yield from (_text("note", note=note) for note in migrated.notes)
-    workspace = "" if target.is_shared else f" --workspace {target.workspace}"
+    workspace = "" if target.store.is_shared else f" --workspace {target.workspace}"
     removal = _text(
-        "drop_schema" if source.is_shared else "drop_files", schema=source.store.schema, workspace=source.workspace
+        "drop_schema" if source.store.is_shared else "drop_files",
+        schema=source.store.schema,
+        workspace=source.workspace,
     )
     yield _text("next", **sides, config=args.to_config, workspace=workspace, removal=removal)

@@ -189,7 +189,7 @@ def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
     scope = Scope.parse(args.scope)
     deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
-    if not deletion.is_shared and no_folder(args.workspace):
+    if not deletion.store.is_shared and no_folder(args.workspace):
         return 1
     for linked in deletion.linked_with(scope):
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")

@@ -338,6 +338,11 @@ class StoreSettings:
     large_scope_rows: Annotated[int, Ge(1000), Le(_MOST)] = 100_000
     max_memory_md_bytes: Annotated[int, Gt(0), Le(_MOST)] = 32768
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the memory is in PostgreSQL, where other hosts may have it open."""
+        return self.backend == "postgres"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySync:

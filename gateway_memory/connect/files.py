@@ -6,45 +6,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 import pyjson5
 
 from gateway_memory.edge.edited_file import EditedFile
+from gateway_memory.runtime.ground import object_of
 
 Keys = tuple[str, ...]
 _MISSING: Final = object()
-
-
-class Change(Protocol):
-    """A change of one file."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    def shown(self) -> list[str]:
-        """Return a line for each change, without the rest of the file, which may hold secrets.
-
-        Raises:
-            ValueError: the file can't be read, or not be edited safely.
-        """
-
-    def connect(self) -> None:
-        """Set everything. What others wrote stays; a second time has no effect.
-
-        Raises:
-            ValueError: the file can't be edited safely. It is unchanged.
-            OSError: a file can't be written.
-        """
-
-    def disconnect(self) -> bool:
-        """Take out what we set: byte for byte, or only our values if the file was edited. Return whether any was.
-
-        Raises:
-            ValueError: our values are in a file that can't be edited safely.
-            OSError: a file can't be written.
-        """
 
 
 def _edited(path: Path) -> EditedFile:
@@ -66,7 +36,11 @@ class Edit:
     listed: Mapping[Keys, str] = field(default_factory=dict)
 
     def shown(self) -> list[str]:
-        """See `Change`."""
+        """Return a line for each change, without the rest of the file, which may hold secrets.
+
+        Raises:
+            ValueError: the file can't be read, or not be edited safely.
+        """
         document = document_of(self.path)
         lines = []
         for keys, value in self.values.items():
@@ -81,7 +55,12 @@ class Edit:
         return lines
 
     def connect(self) -> None:
-        """See `Change`."""
+        """Set everything. What others wrote stays; a second time has no effect.
+
+        Raises:
+            ValueError: the file can't be edited safely. It is unchanged.
+            OSError: a file can't be written.
+        """
         file = _edited(self.path)
         document, before = document_of(self.path), file.read()
         after = self._joined(document)
@@ -96,7 +75,12 @@ class Edit:
         file.write(before, _rendered(after), recorded)
 
     def disconnect(self) -> bool:
-        """See `Change`."""
+        """Take out what we set: byte for byte, or only our values if the file was edited. Return whether any was.
+
+        Raises:
+            ValueError: our values are in a file that can't be edited safely.
+            OSError: a file can't be written.
+        """
         file = _edited(self.path)
         if file.restore():
             return True
@@ -192,10 +176,7 @@ def document_of(path: Path) -> dict[str, Any]:
 
 def _former(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config before the first edit, as far as the record tells."""
-    with contextlib.suppress(ValueError, RecursionError):
-        document = json.loads((known.get("before") or "{}").removeprefix("\ufeff"))
-        return document if isinstance(document, dict) else {}
-    return {}
+    return object_of((known.get("before") or "").removeprefix("\ufeff"))
 
 
 def _prune(document: dict[str, Any], keys: Keys, before: Mapping[str, Any]) -> None:
@@ -241,7 +222,7 @@ class Block:
         return [f"{self.name}:\n", *(f"{_INDENT}{key}: {value}\n" for key, value in self.values.items())]
 
     def shown(self) -> list[str]:
-        """See `Change`."""
+        """See `Edit`."""
         lines = _lines(_edited(self.path).read())
         places = self._places(lines)
         return [
@@ -251,7 +232,7 @@ class Block:
         ]
 
     def connect(self) -> None:
-        """See `Change`."""
+        """See `Edit`."""
         if not self.shown():
             return
         file = _edited(self.path)
@@ -270,7 +251,7 @@ class Block:
         file.write(before, "".join(lines), lambda: {"before": before})
 
     def disconnect(self) -> bool:
-        """See `Change`."""
+        """See `Edit`."""
         file = _edited(self.path)
         if file.restore():
             return True
@@ -375,3 +356,7 @@ def _value(line: str) -> str:
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
+
+
+Change: TypeAlias = Edit | Block
+"""A change of one file."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.runtime.ground import object_of
+
 _SECRET_MODE: Final = 0o600
 
 
@@ -36,12 +38,8 @@ class EditedFile:
 
     def known(self) -> dict[str, Any]:
         """Return the record of the last edit, or {} if it can't be read. The file itself is then authoritative."""
-        try:
-            known = json.loads(self.record.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        is_ours = isinstance(known, dict) and "after" in known and isinstance(known.get("before", 0), str | None)
-        return known if is_ours else {}
+        known = object_of(self.record.read_bytes()) if self.record.is_file() else {}
+        return known if "after" in known and isinstance(known.get("before", 0), str | None) else {}
 
     def write(self, before: str | None, after: str, others: Callable[[], Mapping[str, Any]]) -> None:
         """Put a text with ours in the place of a former one.

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from datetime import tzinfo
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import joined_in
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder, write_private
+from gateway_memory.runtime.ground import object_of, replace_private
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 
 if TYPE_CHECKING:
     from gateway_memory.edge.prompts import Prompts
@@ -82,23 +82,16 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     Raises:
         ConfigError: the config has mistakes, or can't be read.
     """
-    with contextlib.suppress(OSError, ValueError):
-        cached = json.loads(_compiled(workspace, config).read_bytes())
-        if isinstance(cached, dict):
+    with contextlib.suppress(OSError):
+        if cached := object_of(_compiled(workspace, config).read_bytes()):
             return cached
     from gateway_memory.config.load import load_config, render_config
 
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
     compiled = _compiled(workspace, config)
-    temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
         private_folder(compiled.parent)
-        try:
-            write_private(temporary, json.dumps(settings).encode())
-            temporary.replace(compiled)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        replace_private(compiled, json.dumps(settings).encode())
     return settings
 
 

@@ -21,6 +21,7 @@ from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.edge.content import well_formed
 from gateway_memory.hooks.state import hook_key
 from gateway_memory.identity import session_types
+from gateway_memory.runtime.ground import object_of
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
 from gateway_memory.store.journal import session_state
@@ -183,11 +184,8 @@ def parts_of(lines: Iterable[bytes]) -> list[Part]:
 
 def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for line in lines:
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(entry, dict) and not any(entry.get(mark) for mark in _NOT_SAID) and _is_of_a_human(entry):
+        entry = object_of(line)
+        if entry and not any(entry.get(mark) for mark in _NOT_SAID) and _is_of_a_human(entry):
             yield entry
 
 

@@ -5,12 +5,12 @@ import json
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Self, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -20,7 +20,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.settings import LimitSettings
+from gateway_memory.config.settings import Config, LimitSettings
+from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access
@@ -154,11 +155,41 @@ _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
-class OpenAgent(Protocol):
-    """An open memory of the service."""
+class OpenAgent:
+    """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
 
-    def closed(self) -> AbstractAsyncContextManager[Path]:
-        """Close the memory meanwhile, so that its workspace, which is returned, can be used alone."""
+    def __init__(self, service: "Service", agent: str, folder: Path, config: Config) -> None:
+        self._service = service
+        self._agent = agent
+        self._folder = folder
+        self._config = config
+        self._open = AsyncExitStack()
+        self._closing = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        channels = [self._service.feeds[self._agent]]
+        made = GatewayMemory(self._config, self._folder, agent=self._agent, channels=channels)
+        memory = await self._open.enter_async_context(made)
+        self._service.agents[self._agent] = AgentCalls(self._agent, memory)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    @asynccontextmanager
+    async def closed(self) -> AsyncIterator[Path]:
+        """Close the memory meanwhile, so that its workspace, which is returned, can be used alone.
+
+        Requests are refused meanwhile, to be repeated in some seconds.
+        """
+        async with self._closing:
+            del self._service.agents[self._agent]
+            try:
+                await self._open.aclose()
+                yield self._folder
+            finally:
+                if not self._service.stopping.is_set():
+                    await self.__aenter__()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -295,19 +295,7 @@ def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]])
     return Endpoint(name=call.__name__, request=request, response=response, call=call, help=help_text)
 
 
-ENDPOINTS: Final = (
-    _endpoint(AgentCalls.before_reply),
-    _endpoint(AgentCalls.after_reply),
-    _endpoint(AgentCalls.command),
-    _endpoint(AgentCalls.search),
-    _endpoint(AgentCalls.get),
-    _endpoint(AgentCalls.observe),
-    _endpoint(AgentCalls.compaction),
-    _endpoint(AgentCalls.end_session),
-    _endpoint(AgentCalls.flush),
-    _endpoint(AgentCalls.save_fact),
-    _endpoint(AgentCalls.save_summary),
-)
+ENDPOINTS: Final = tuple(_endpoint(call) for name, call in vars(AgentCalls).items() if not name.startswith("_"))
 
 
 # /openapi.json: the description of the service, made from its models.

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import h11
 import uvicorn
@@ -18,11 +18,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.serving.access import Access
-from gateway_memory.serving.app import ChangeFeed, Service, make_app
-from gateway_memory.serving.calls import AgentCalls
+from gateway_memory.serving.app import ChangeFeed, OpenAgent, Service, make_app
 from gateway_memory.serving.options import ServeOptions
 
 if TYPE_CHECKING:
@@ -135,40 +133,6 @@ _HEADER_BYTES: Final = 32_768
 _CONNECT_SECONDS: Final = 1.0
 
 
-class _OpenAgent:
-    """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
-
-    def __init__(self, service: Service, agent: str, folder: Path, config: Config) -> None:
-        self._service = service
-        self._agent = agent
-        self._folder = folder
-        self._config = config
-        self._open = AsyncExitStack()
-        self._closing = asyncio.Lock()
-
-    async def __aenter__(self) -> Self:
-        channels = [self._service.feeds[self._agent]]
-        made = GatewayMemory(self._config, self._folder, agent=self._agent, channels=channels)
-        memory = await self._open.enter_async_context(made)
-        self._service.agents[self._agent] = AgentCalls(self._agent, memory)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._open.aclose()
-
-    @contextlib.asynccontextmanager
-    async def closed(self) -> AsyncIterator[Path]:
-        """See `OpenAgent`. Requests are refused meanwhile, to be repeated in some seconds."""
-        async with self._closing:
-            del self._service.agents[self._agent]
-            try:
-                await self._open.aclose()
-                yield self._folder
-            finally:
-                if not self._service.stopping.is_set():
-                    await self.__aenter__()
-
-
 class _Server(uvicorn.Server):
     """uvicorn's server, without its handlers of signals: they would end the process before the memories are closed."""
 
@@ -240,7 +204,7 @@ async def serve(
         running = await stack.enter_async_context(_answering(server, listener))
         running.add_done_callback(lambda _: stopped.set())
         for agent, folder in options.workspaces.items():
-            memory = _OpenAgent(service, agent, folder, config)
+            memory = OpenAgent(service, agent, folder, config)
             service.open[agent] = await memories.enter_async_context(memory)
         service.ready = True
         log.info("service.started", agents=len(options.workspaces))

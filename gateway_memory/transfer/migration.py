@@ -29,11 +29,6 @@ class Location:
     store: StoreSettings
     workspace: Path
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether it is in PostgreSQL."""
-        return self.store.backend == "postgres"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
@@ -78,29 +73,28 @@ def migrate(source: Location, target: Location, *, progress: Callable[[int], obj
         ConfigError: the DSN is not set.
         StoreError: something can't be read or written. The migration can be run again.
     """
-    if source.is_shared == target.is_shared:
+    from_server = source.store.is_shared
+    if from_server == target.store.is_shared:
+        both = "in PostgreSQL" if from_server else "files"
         advice = (
-            "dump it with pg_dump and restore it"
-            if source.is_shared
-            else "copy its folder while no process has it open"
+            "dump it with pg_dump and restore it" if from_server else "copy its folder while no process has it open"
         )
-        both = "in PostgreSQL" if source.is_shared else "files"
         raise UsageError(f"both configs say that the memory is {both}: {advice}")
-    shared = source if source.is_shared else target
     from gateway_memory.store.postgres.scopes import PostgresSide
     from gateway_memory.store.postgres.spool import waiting_in
 
+    shared, in_folder = (source, target) if from_server else (target, source)
     spool = source.workspace / STATE_FOLDER / SPOOL_FILE
-    if source.is_shared and (waiting := waiting_in(spool)):
+    if from_server and (waiting := waiting_in(spool)):
         raise UsageError(
             f"{spool}: {waiting} turns wait here for PostgreSQL; start this host once with the old config, then move"
         )
     with ExitStack() as stack:
-        there = PostgresSide.open(dsn_of(shared.store), shared.store.schema, reads=source.is_shared)
-        files = FilesSide.open((target if source.is_shared else source).workspace, reads=not source.is_shared)
-        if source.is_shared:
-            return copy(stack.enter_context(there), stack.enter_context(files), progress=progress)
-        return copy(stack.enter_context(files), stack.enter_context(there), progress=progress)
+        server = PostgresSide.open(dsn_of(shared.store), shared.store.schema, reads=from_server)
+        files = FilesSide.open(in_folder.workspace, reads=not from_server)
+        if from_server:
+            return copy(stack.enter_context(server), stack.enter_context(files), progress=progress)
+        return copy(stack.enter_context(files), stack.enter_context(server), progress=progress)
 
 
 def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lambda _: None) -> Migrated:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError
+from gateway_memory.runtime.ground import object_of
 from gateway_memory.transfer.items import (
     Conversation,
     Item,
@@ -221,19 +222,13 @@ def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Proble
 
 
 def _event(text: Any, at: Any) -> dict[str, Any]:
-    try:
-        event = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return {"timestamp": at, **event} if isinstance(event, dict) else {}
+    event = object_of(text) if isinstance(text, str | bytes) else {}
+    return {"timestamp": at, **event} if event else {}
 
 
 def _keys(path: Path) -> dict[str, tuple[str, str]]:
     """Return key and type of chat of each session id, as the table of sessions of older versions has them."""
-    try:
-        rows = _object(json.loads(path.read_bytes()))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    rows = object_of(path.read_bytes()) if path.is_file() else {}
     return {
         str(_object(row).get("sessionId")): (str(key), str(_object(row).get("chatType") or ""))
         for key, row in rows.items()

@@ -254,7 +254,7 @@ class _Routes:
         if typed.strip() != viewer.of:
             return self._rendered("deletion", await deletion(viewer, typed), viewer)
         async with AsyncExitStack() as stack:
-            if not there.is_shared:
+            if not there.store.is_shared:
                 await stack.enter_async_context(self._service.open[browser.agent].closed())
             proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
         return self._rendered("deleted", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)}, viewer)
