@@ -23,7 +23,7 @@ from gateway_memory.blocking import BlockingMemory
 from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.cli import quick_search
-from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
+from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
 from gateway_memory.config.load import (
     KeyPath,

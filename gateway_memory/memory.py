@@ -21,9 +21,8 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger, local_now
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import SessionRegistry
-from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
-from gateway_memory.transfer.importer import Importer
+from gateway_memory.transfer.importer import Backlog, Importer
 from gateway_memory.wiring import open_memory
 from notifier import Channel
 
