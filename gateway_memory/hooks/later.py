@@ -106,23 +106,13 @@ def _session(event: HookInput, *, reached: Reached = "") -> Iterator[tuple[Journ
     Yields the journal, and the observations that are not stored yet.
     """
     with JournalInPlace.open(event.workspace) as journal:
-        now, joined, settings = time.time(), event.joined, event.settings()
-        register(journal, event.session_id, now, lives=reached != "end", joined=joined)
+        now = time.time()
+        register(journal, event.session_id, now, lives=reached != "end", joined=event.joined)
         pending: list[Observation] = []
         if path := _transcript(event.given):
-            pending = feed(
-                journal,
-                event.session_id,
-                path,
-                settings,
-                now,
-                until=event.until,
-                reached=reached,
-                last=event.given.get("last_assistant_message"),
-                joined=joined.key if joined else "",
-            )
-        elif settings["observations"]["enabled"]:
-            read_last_message(journal, event.session_id, event.given, now)
+            pending = feed(journal, event, path, now, reached=reached)
+        elif event.settings()["observations"]["enabled"]:
+            read_last_message(journal, event, now)
         yield journal, pending
 
 

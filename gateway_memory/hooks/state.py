@@ -44,7 +44,7 @@ class HookInput(NamedTuple):
         return Prompts(workspace=str(self.workspace), config=str(self.config.absolute()) if self.config else "")
 
     def settings(self) -> dict[str, Any]:
-        """Return the checked settings, by their keys. Raises ConfigError."""
+        """Return the checked settings, by their keys, read anew each time. Raises ConfigError."""
         return settings_of(self.workspace, self.config)
 
 

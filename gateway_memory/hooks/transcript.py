@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 from extractor import clean
 from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.edge.content import well_formed
-from gateway_memory.hooks.state import hook_key
+from gateway_memory.hooks.state import HookInput, hook_key
 from gateway_memory.identity import session_types
 from gateway_memory.runtime.ground import object_of
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
@@ -283,38 +283,25 @@ _AT_ONCE: Final = 20
 _LONGEST_TEXT: Final = 20_000
 
 
-def feed(
-    journal: JournalInPlace,
-    session_id: str,
-    path: Path,
-    settings: Mapping[str, Any],
-    now: float,
-    *,
-    until: float,
-    reached: Reached,
-    last: object,
-    joined: str = "",
-) -> list[Observation]:
+def feed(journal: JournalInPlace, event: HookInput, path: Path, now: float, *, reached: Reached) -> list[Observation]:
     """Store each new exchange of a transcript as a turn; return the observations of the one that is not complete.
 
     An exchange is stored once by the id of its user's message, whatever hook reads it in whatever transcript. One whose
     reply is not complete is left for a later hook.
 
-    settings: the result of `settings_of`.
-    until: when the hook has to be done, by the monotonic clock.
-    last: the last reply, as Claude Code tells it at a stop. Its transcript may not contain it yet.
-    joined: see NewTurn.
+    now: epoch seconds.
     """
     began = time.monotonic()
-    until = began + _READ_SHARE[reached] * (until - began)
-    exchanges = read_exchanges(path, session_id)
+    until = began + _READ_SHARE[reached] * (event.until - began)
+    exchanges = read_exchanges(path, event.session_id)
+    last = event.given.get("last_assistant_message")  # Claude Code's transcript may not contain it yet
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
     with journal.transaction() as database:
-        keep = _Keeping(settings, session_state.switches(database, session_id), session_id, joined)
+        keep = _Keeping(event, session_state.switches(database, event.session_id))
     unread = journal.unread([each.id for each in exchanges])
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
-        journal.read([keep.turn(each, session_id, now) for each in some])
+        journal.read([keep.turn(each, now) for each in some])
     return keep.seen(pending[0]) if pending else []
 
 
@@ -328,11 +315,12 @@ def _is_complete(exchange: Exchange, reached: Reached, last: object) -> bool:
 class _Keeping:
     """What is kept of a session, by the config and by what its user switched: as a gateway's session decides."""
 
-    def __init__(self, settings: Mapping[str, Any], switched: Mapping[str, bool], session_id: str, joined: str) -> None:
-        self._joined = joined
+    def __init__(self, event: HookInput, switched: Mapping[str, bool]) -> None:
+        settings, joined = event.settings(), event.joined
+        self._session_id, self._joined = event.session_id, joined.key if joined else ""
         on = {name: switched.get(name, bool(settings[name]["enabled"])) for name in FEATURES}
         excluded = set(settings["autoExtract"]["excludeSessionTypes"])
-        kept = not excluded & set(session_types(hook_key(session_id), OWNER_SCOPE))
+        kept = not excluded & set(session_types(hook_key(event.session_id), OWNER_SCOPE))
         self._extract = kept and on["autoExtract"]
         episodes = settings["episodes"]["enabled"] and switched.get("autoExtract", True) and any(on.values())
         self._episode = kept and bool(episodes)
@@ -342,13 +330,13 @@ class _Keeping:
         """Return the observations of an exchange, none if they are switched off."""
         return _observations(exchange.parts) if self._observe else []
 
-    def turn(self, exchange: Exchange, session_id: str, now: float) -> NewTurn:
+    def turn(self, exchange: Exchange, now: float) -> NewTurn:
         """Return the turn of an exchange, cleaned. now: epoch seconds."""
         return NewTurn(
             turn_id=exchange.id,
             scope=OWNER_KEY,
-            session_key=hook_key(session_id),
-            session_id=session_id,
+            session_key=hook_key(self._session_id),
+            session_id=self._session_id,
             user=clean(exchange.user).text,
             reply=clean(exchange.reply).text,
             at=now if exchange.at is None else max(0.0, min(exchange.at, now)),
@@ -360,12 +348,12 @@ class _Keeping:
         )
 
 
-def read_last_message(journal: JournalInPlace, session_id: str, given: Mapping[str, Any], at: float) -> None:
+def read_last_message(journal: JournalInPlace, event: HookInput, at: float) -> None:
     """Store the reply in Claude Code's `Stop` event as an observation if there is no transcript to read."""
-    text = given.get("last_assistant_message")
+    text = event.given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
         with journal.transaction() as database:
-            session_state.observe(database, OWNER_KEY, session_id, _message("assistant", text), at)
+            session_state.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
 
 
 def observations_of(lines: Iterable[bytes]) -> list[Observation]:
