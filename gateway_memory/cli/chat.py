@@ -122,12 +122,12 @@ class Chat:
         self._show("Type /help for what you can do.")
         await self._go("main")
         changes = self._memory.changes(**self._whose)
-        telling = asyncio.create_task(self._tell_changes(changes), name="gateway-memory-chat-news")
+        showing = asyncio.create_task(self._show_changes(changes), name="gateway-memory-chat-news")
         try:
             await self._talk()
         finally:
             changes.close()
-            await telling
+            await showing
         for room in self._rooms.values():
             await self._memory.end_session(room.session, reason="user_close")
 
@@ -189,26 +189,26 @@ class Chat:
             room.history.append(("assistant", reply))
             self._show(reply)
         await self._memory.after_reply(session, user=message, reply=reply)
-        await self._tell_outcomes(session)
+        await self._show_outcomes(session)
         if what := asked_to_forget(message):  # no memory was certain to be meant, or a command would have answered
             self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
 
-    async def _tell_changes(self, changes: Subscription) -> None:
+    async def _show_changes(self, changes: Subscription) -> None:
         """Show each memory when it is kept, also by a later batch or in another process."""
         async for change in changes:
             if change.action == "added":
-                self._tell("chat_kept", change.id, change.text)
+                self._show_once("chat_kept", change.id, change.text)
 
-    async def _tell_outcomes(self, session: Session) -> None:
+    async def _show_outcomes(self, session: Session) -> None:
         """Show the outcomes of the last turn, once the rules have read it: what was kept, and what is pending."""
         for receipt in reversed((await self._memory.record(session, "receipts", str(_RECEIPTS)))["receipts"]):
             if receipt["number"] > self._newest and receipt["stage"] in ("rules", "batch"):
                 self._newest = receipt["number"]
                 for outcome in receipt["outcomes"]:
                     if outcome["action"] in _PHRASES:
-                        self._tell(_PHRASES[outcome["action"]], outcome["id"], outcome["text"])
+                        self._show_once(_PHRASES[outcome["action"]], outcome["id"], outcome["text"])
 
-    def _tell(self, phrase: str, identity: str, text: str) -> None:
+    def _show_once(self, phrase: str, identity: str, text: str) -> None:
         """Show a line once, in the language that the person writes; above the prompt, if one waits."""
         if identity in self._shown:
             return

@@ -231,7 +231,7 @@ async def _examine_model(settings: ExtractorSettings) -> int:
         return _bad("model_no_answer", why=say("en", f"model_{error.kind}" if known else "model_unknown"))
     finally:
         await model.close()
-    _tell_cost(settings, total, max(slowest, seconds))
+    _print_cost(settings, total, max(slowest, seconds))
     return problems
 
 
@@ -244,7 +244,7 @@ async def _notes(model: Model, messages: Sequence[str]) -> tuple[list[str], Usag
     return contents, extracted.usage, time.monotonic() - started
 
 
-def _tell_cost(settings: ExtractorSettings, usage: Usage, slowest: float) -> None:
+def _print_cost(settings: ExtractorSettings, usage: Usage, slowest: float) -> None:
     cost = (usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price) / _MILLION
     _good("model_batch", cost=cost / max(1, usage.calls), limit=settings.max_daily_extractions)
     own = ExtractorSettings()
@@ -342,16 +342,16 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
     # Its own client id and no persistent session, so that it takes nothing from the gateways.
     name = client_id(f"listen-{secrets.token_hex(4)}")
 
-    came: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
+    messages: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
     def receive(topic: str, payload: bytes) -> None:
-        came.put_nowait((topic, payload))
+        messages.put_nowait((topic, payload))
 
     async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
         sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
         lost = asyncio.ensure_future(link.lost())
         while True:
-            next_one = asyncio.ensure_future(came.get())
+            next_one = asyncio.ensure_future(messages.get())
             await asyncio.wait((lost, next_one), return_when=asyncio.FIRST_COMPLETED)
             if not next_one.done():
                 next_one.cancel()

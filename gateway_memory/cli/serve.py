@@ -97,13 +97,13 @@ def run_page(args: argparse.Namespace) -> int:
             sys.stderr.write(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`\n")
             return 1
 
-    def tell(address: str) -> None:
+    def print_link(address: str) -> None:
         link = _link(address, host_token(workspace))
         sys.stdout.write(f"Open this link once, within ten minutes; Ctrl+C ends the service:\n{link}\n")
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.
-    return serve_with(args, lambda address: threading.Thread(target=tell, args=(address,), daemon=True).start())
+    return serve_with(args, lambda address: threading.Thread(target=print_link, args=(address,), daemon=True).start())
 
 
 def _link(url: str, token: str) -> str | None:

@@ -81,7 +81,7 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
 
 
 _SHOWN: Final = 20
-_LEFT_OUT: Final = {
+_OMITTED: Final = {
     ("event", "deleted"): "lines are no memories (events, deleted ones)",
     ("group",): "conversations of groups were left out: say whose memory takes them in, with --room NAME",
     ("machine",): "conversations were held without a person (scheduled runs, subagents), and were left out",
@@ -124,7 +124,7 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
         print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
     if counts["episodes.added"] and not (args.read or args.dry_run):
         print("nothing was learnt from the episodes yet: gateway-memory read")  # noqa: T201
-    for key, why in _LEFT_OUT.items():
+    for key, why in _OMITTED.items():
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:
             print(f"{number} {why}")  # noqa: T201

@@ -74,13 +74,13 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
 
     for path in paths:
         with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(min(_CONNECT_SECONDS, _left(until)))
+            connection.settimeout(min(_CONNECT_SECONDS, _remaining(until)))
             try:
                 connection.connect(str(path))
             except ConnectionRefusedError:  # its process was killed
                 path.unlink(missing_ok=True)
                 continue
-            connection.settimeout(_left(until))
+            connection.settimeout(_remaining(until))
             connection.sendall(json.dumps(dict(request)).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 response = json.loads(stream.readline(_LONGEST_LINE))
@@ -89,7 +89,7 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
     return None
 
 
-def _left(until: float) -> float:
+def _remaining(until: float) -> float:
     if (seconds := until - time.monotonic()) <= 0:
         raise TimeoutError
     return seconds

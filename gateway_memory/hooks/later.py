@@ -39,7 +39,7 @@ LONGEST_READ: Final = 64_000_000
 _LONGEST_ID: Final = 200
 _COMPARED: Final = 1_000
 """The number of first characters by which messages without an id are told apart."""
-_NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+_NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 """Claude Code's marks of entries that nobody said in this session: notes, subagents, compactions, errors."""
 _LAST: Final = ("end_turn", "stop_sequence", "max_tokens", "refusal")
 """The reasons for which a reply is whole."""
@@ -188,7 +188,7 @@ def parts_of(lines: Iterable[bytes]) -> list[Part]:
 def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for line in lines:
         entry = object_of(line)
-        if entry and not any(entry.get(mark) for mark in _NOT_SAID) and _is_of_a_human(entry):
+        if entry and not any(entry.get(mark) for mark in _NOTE_MARKS) and _is_of_a_human(entry):
             yield entry
 
 
@@ -305,7 +305,7 @@ def feed(journal: JournalInPlace, event: HookInput, path: Path, now: float, *, r
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
         journal.read([keep.turn(each, now) for each in some])
-    return keep.seen(pending[0]) if pending else []
+    return keep.observations(pending[0]) if pending else []
 
 
 def _is_complete(exchange: Exchange, reached: Reached, last: object) -> bool:
@@ -329,7 +329,7 @@ class _Keeping:
         self._episode = kept and bool(episodes)
         self._observe = on["observations"]
 
-    def seen(self, exchange: Exchange) -> list[Observation]:
+    def observations(self, exchange: Exchange) -> list[Observation]:
         """Return the observations of an exchange, none if they are switched off."""
         return _observations(exchange.parts) if self._observe else []
 
@@ -344,7 +344,7 @@ class _Keeping:
             reply=clean(exchange.reply).text,
             at=now if exchange.at is None else max(0.0, min(exchange.at, now)),
             accepted_at=now,
-            seen=tuple(self.seen(exchange)),
+            seen=tuple(self.observations(exchange)),
             extract=self._extract,
             episode=self._episode,
             joined=self._joined,
@@ -366,15 +366,15 @@ def observations_of(lines: Iterable[bytes]) -> list[Observation]:
 
 def _observations(parts: Sequence[Part]) -> list[Observation]:
     """Return what was said and done. A tool call is stored with its result, or alone if the result is missing."""
-    seen: list[Observation] = []
+    observations: list[Observation] = []
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for role, part in parts:
         kind, content = part.get("type", "text"), part.get("content", "")
         if kind == "text" and isinstance(part.get("text"), str):
-            seen += _message(role, part["text"])
+            observations += _message(role, part["text"])
         elif kind == "tool_use":
             given = part.get("input")
-            calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
+            calls[str(part.get("id") or f"{len(observations)} {len(calls)}")] = (
                 well_formed(str(part.get("name", ""))),
                 given if isinstance(given, dict) else {"input": given},
             )
@@ -382,10 +382,10 @@ def _observations(parts: Sequence[Part]) -> list[Observation]:
             text = content if isinstance(content, str) else _text_of(content)
             call = calls.pop(str(part.get("tool_use_id") or next(iter(calls), "")), None)
             if call:
-                seen += _called(*call, output=text)
+                observations += _called(*call, output=text)
             if part.get("is_error"):
-                seen += _kept("error", "", text)
-    return [*seen, *(each for call in calls.values() for each in _called(*call))]
+                observations += _kept("error", "", text)
+    return [*observations, *(each for call in calls.values() for each in _called(*call))]
 
 
 def _message(role: str, text: str) -> list[Observation]:
@@ -405,8 +405,8 @@ def _text_of(content: Any) -> str:
 
 
 def _kept(kind: str, tool: str, text: str) -> list[Observation]:
-    seen = observed(kind, text, tool)
-    return [seen] if seen.content.strip() else []
+    observation = observed(kind, text, tool)
+    return [observation] if observation.content.strip() else []
 
 
 # The hooks.
@@ -424,13 +424,13 @@ def before_compaction(event: HookInput) -> str:
     with _session(event) as (journal, pending):
         journal.add_injected(event.session_id, (), anew=True)  # what was injected may be gone
         with journal.transaction() as database:
-            seen = [*session_state.seen_in(database, OWNER_KEY, event.session_id), *pending]
+            observations = [*session_state.seen_in(database, OWNER_KEY, event.session_id), *pending]
             is_used = session_state.has_left_anything(database, OWNER_KEY, event.session_id)
-    nothing = _transcript(event.given) is not None and not is_significant(seen) and not is_used
+    nothing = _transcript(event.given) is not None and not is_significant(observations) and not is_used
     if nothing or not event.settings()["sessions"]["stageSummaries"]:
         return ""
     usage, messages = event.given.get("context_usage_percent", "?"), event.given.get("message_count", "?")
-    return event.prompts.flush(event.session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
+    return event.prompts.flush(event.session_id, usage=usage, messages=messages, chinese=is_chinese(observations))
 
 
 def followup(event: HookInput, status: object) -> str:
@@ -450,8 +450,8 @@ def followup(event: HookInput, status: object) -> str:
         known = _transcript(event.given) is not None
 
         def is_worth_a_prompt(kept: list[Observation]) -> bool:
-            seen = [*kept, *pending]
-            return much_happened(seen) if first else is_significant(seen) or not known
+            observations = [*kept, *pending]
+            return much_happened(observations) if first else is_significant(observations) or not known
 
         kept = journal.followup(event.session_id, is_worth_a_prompt)
     return "" if kept is None else event.prompts.followup(event.session_id, chinese=is_chinese([*kept, *pending]))

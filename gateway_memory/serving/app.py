@@ -41,7 +41,7 @@ class Listener:
 
     def __init__(self, most: int = _MOST_WAITING) -> None:
         self._waiting: deque[Event] = deque(maxlen=most)
-        self._came = asyncio.Event()
+        self._woken = asyncio.Event()
         self._closed = False
         self._lost = 0
 
@@ -49,12 +49,12 @@ class Listener:
         """Queue an event."""
         self._lost += len(self._waiting) == self._waiting.maxlen
         self._waiting.append(event)
-        self._came.set()
+        self._woken.set()
 
     def close(self) -> None:
         """End the stream once the queue is empty."""
         self._closed = True
-        self._came.set()
+        self._woken.set()
 
     async def stream(self, alive_seconds: float = _ALIVE_SECONDS) -> AsyncIterator[bytes]:
         """Yield the events in the form of server-sent events, and a comment from time to time."""
@@ -66,10 +66,10 @@ class Listener:
             elif self._waiting:
                 yield _sent(self._waiting.popleft())
             else:
-                self._came.clear()
+                self._woken.clear()
                 try:
                     async with asyncio.timeout(alive_seconds):
-                        await self._came.wait()
+                        await self._woken.wait()
                 except TimeoutError:
                     yield b": alive\n\n"
 
@@ -126,19 +126,19 @@ def _sent(event: Event) -> bytes:
 
 _LOOK_SECONDS: Final = 1.0
 _ALIVE_LOOKS: Final = 15
-_TELLS: Final = ("turns.", "extraction.", "sessions.", "feedback.", "failures.", "model.")
+_PAGE_COUNTERS: Final = ("turns.", "extraction.", "sessions.", "feedback.", "failures.", "model.")
 """The counters that change with what the page shows; looking at the page changes none of them."""
 
 
 async def news(listener: Listener, metrics: Metrics) -> AsyncIterator[bytes]:
     """Yield an event whenever something has changed, at most once a second, until the listener is closed."""
     yield b"retry: 2000\n\n"
-    seen, quiet = _state(metrics), 0
+    before, quiet = _state(metrics), 0
     async for sent in listener.stream(_LOOK_SECONDS):
         now = _state(metrics)
         quiet += 1
-        if now != seen or sent.startswith((b"id:", b"event:")):
-            seen, quiet = now, 0
+        if now != before or sent.startswith((b"id:", b"event:")):
+            before, quiet = now, 0
             yield b"event: news\ndata:\n\n"
         elif quiet >= _ALIVE_LOOKS:
             quiet = 0
@@ -146,7 +146,7 @@ async def news(listener: Listener, metrics: Metrics) -> AsyncIterator[bytes]:
 
 
 def _state(metrics: Metrics) -> int:
-    return sum(number for name, number in metrics.counts.items() if name.startswith(_TELLS))
+    return sum(number for name, number in metrics.counts.items() if name.startswith(_PAGE_COUNTERS))
 
 
 # The application.

@@ -31,7 +31,7 @@ from gateway_memory.transfer.items import (
 
 # The transcripts of agents that keep one file a session: Claude Code and nanobot.
 
-_NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+_NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 """Claude Code's marks of entries that nobody said: its notes, its subagents, its compactions, its errors."""
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]")
 _RUNTIME: Final = re.compile(
@@ -57,10 +57,10 @@ def claude_code(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Prob
 
 def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> Message | None:
     message = entry.get("message")
-    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOT_SAID):
+    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOTE_MARKS):
         return None
-    said = spoken(message, entry.get("timestamp"), zone)
-    return said and replace(said, text=_INTERRUPTED.sub("", said.text))
+    spoken_message = spoken(message, entry.get("timestamp"), zone)
+    return spoken_message and replace(spoken_message, text=_INTERRUPTED.sub("", spoken_message.text))
 
 
 def spoken(message: Any, at: Any, zone: tzinfo | None) -> Message | None:

@@ -341,7 +341,7 @@ _ACTIONS: Final = frozenset(
 """The outcomes of receipts that changed a memory."""
 _TIMES: Final = ("day", "week", "month")
 _A_PAGE: Final = 50
-_FOUND: Final = 30
+_HITS: Final = 30
 _REPLIES_LISTED: Final = 20
 _TERM_SHOWN: Final = 0.01
 _PARTS: Final = (
@@ -394,7 +394,7 @@ async def memories(viewer: Viewer) -> Values:
             results = await viewer.memory.search(
                 viewer.session,
                 fields["q"],
-                limit=_FOUND,
+                limit=_HITS,
                 kinds=[fields["kind"]] if fields["kind"] else None,
                 session_key=fields["session"] or None,
                 **filters,
