@@ -27,12 +27,7 @@ from gateway_memory.serving.options import serve_options
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
 
 
-def run_serve(args: argparse.Namespace) -> int:
-    """Serve until a signal comes; returns the exit code."""
-    return serve_with(args, lambda _address: None)
-
-
-def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
+def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda _address: None) -> int:
     """Serve until a signal comes; returns the exit code. started: called with the address when it listens."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
@@ -103,7 +98,7 @@ def run_page(args: argparse.Namespace) -> int:
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.
-    return serve_with(args, lambda address: threading.Thread(target=print_link, args=(address,), daemon=True).start())
+    return run_serve(args, lambda address: threading.Thread(target=print_link, args=(address,), daemon=True).start())
 
 
 def _link(url: str, token: str) -> str | None:

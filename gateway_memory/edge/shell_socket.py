@@ -48,8 +48,9 @@ async def listening(
         writer.close()
         answering.discard(task)
 
-    path = _socket_of(workspace, os.getpid())
-    listener = None if path is None else _bound(path)
+    folder = _folder()
+    path = folder and folder / f"{_name(workspace)}-{os.getpid()}.sock"
+    listener = path and _bound(path)
     if path is None or listener is None:
         yield False
         return
@@ -108,11 +109,6 @@ def _bound(path: Path) -> "socket.socket | None":
         listener.close()
         return None
     return listener
-
-
-def _socket_of(workspace: Path, process: int) -> Path | None:
-    folder = _folder()
-    return None if folder is None else folder / f"{_name(workspace)}-{process}.sock"
 
 
 def _name(workspace: Path) -> str:

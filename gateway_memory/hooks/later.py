@@ -20,9 +20,10 @@ from typing import Any, Final, Literal
 
 from extractor import clean
 from gateway_memory.capture.observations import clip, observed, tags_of
-from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.content import milliseconds_of, well_formed
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
-from gateway_memory.hooks.state import HookInput, hook_key, register
+from gateway_memory.errors import UsageError
+from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.identity import session_types
 from gateway_memory.runtime.ground import object_of
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
@@ -411,7 +412,6 @@ def _kept(kind: str, tool: str, text: str) -> list[Observation]:
 
 # The hooks.
 
-_LONGEST_MS: Final = 10**13
 _MODEL_SECONDS: Final = 20.0
 """The time for a model at a session's end, of the 30 s of an editor's hook."""
 
@@ -471,7 +471,9 @@ def end(event: HookInput) -> None:
 
     given, config, joined = event.given, load_config(event.config), event.joined
     configure_logging(verbose=False, workspace=event.workspace, settings=config.defaults.logs)
-    project = joined.name if joined else None
+    project, duration_ms = joined.name if joined else None, None
+    with contextlib.suppress(UsageError):  # what an editor reports may be no duration
+        duration_ms = milliseconds_of(given.get("duration_ms"), "duration_ms")
 
     async def close() -> None:
         async with GatewayMemory(config, event.workspace) as memory:
@@ -480,20 +482,13 @@ def end(event: HookInput) -> None:
                 session,
                 reason=str(given.get("reason") or given.get("final_status") or "completed")[:40],
                 error=str(given.get("error_message") or ""),
-                duration_ms=_milliseconds(given.get("duration_ms")),
+                duration_ms=duration_ms,
             )
             with contextlib.suppress(TimeoutError):  # what is not read yet is read when the memory is opened again
                 async with asyncio.timeout(_MODEL_SECONDS):
                     await memory.flush()
 
     asyncio.run(close())
-
-
-def _milliseconds(value: object) -> float | None:
-    """Return the duration that an editor reports, or None if it is invalid."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return float(value) if 0 <= value < _LONGEST_MS else None
 
 
 @contextlib.contextmanager

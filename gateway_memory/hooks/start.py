@@ -25,7 +25,7 @@ from gateway_memory.context.opening_text import (
     with_marks,
 )
 from gateway_memory.errors import StoreError
-from gateway_memory.hooks.state import settings_of, zone_of
+from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope

@@ -21,7 +21,7 @@ from starlette.datastructures import Headers
 from gateway_memory.errors import UsageError, WorkspaceError
 from gateway_memory.runtime.ground import replace_private
 from gateway_memory.scope import Scope
-from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 
 _HOST: Final = "token"

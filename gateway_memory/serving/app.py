@@ -26,8 +26,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
-from gateway_memory.serving.errors import ServiceError, error_response, service_error
-from gateway_memory.serving.request import parsed_body
+from gateway_memory.serving.request import ServiceError, error_response, parsed_body, service_error
 from notifier import Event
 
 Kind: TypeAlias = Literal["client", "page"]

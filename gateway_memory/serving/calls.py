@@ -24,7 +24,7 @@ from gateway_memory.identity import Facts, Refused
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import KINDS
 from gateway_memory.serving import models
-from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 

@@ -28,8 +28,7 @@ from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service
-from gateway_memory.serving.errors import mistakes_of, unknown_names
-from gateway_memory.serving.request import read_body
+from gateway_memory.serving.request import mistakes_of, read_body, unknown_names
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 

@@ -33,8 +33,8 @@ from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import ChangeFeed, Kind, Listener, Service
-from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.options import serve_options
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.serving.server import serve
 from notifier import Event, MemoryChange
 

@@ -24,7 +24,6 @@ from gateway_memory.commands.browsing import digest_of
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
-from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
 from gateway_memory.serving.page.views import (
     TABS,
     VIEWS,
@@ -38,7 +37,7 @@ from gateway_memory.serving.page.views import (
     session_for,
     word,
 )
-from gateway_memory.serving.request import Form, read_form
+from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.transfer.deletion import lines_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.

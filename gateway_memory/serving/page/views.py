@@ -34,7 +34,7 @@ from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.record import UNWRITTEN, MemoryRecord
