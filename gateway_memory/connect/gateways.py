@@ -17,6 +17,7 @@ import pyjson5
 
 from gateway_memory.edge.edited_file import EditedFile
 from gateway_memory.edge.phrases import fill
+from gateway_memory.errors import UsageError
 from gateway_memory.runtime.ground import object_of
 
 Keys = tuple[str, ...]
@@ -45,7 +46,7 @@ class Edit:
         """Return a line for each change, without the rest of the file, which may hold secrets.
 
         Raises:
-            ValueError: the file can't be read, or not be edited safely.
+            UsageError: the file can't be read, or not be edited safely.
         """
         document = document_of(self.path)
         lines = []
@@ -64,7 +65,7 @@ class Edit:
         """Set everything. What others wrote stays; a second time has no effect.
 
         Raises:
-            ValueError: the file can't be edited safely. It is unchanged.
+            UsageError: the file can't be edited safely. It is unchanged.
             OSError: a file can't be written.
         """
         file = _edited(self.path)
@@ -84,7 +85,7 @@ class Edit:
         """Take out what we set: byte for byte, or only our values if the file was edited. Return whether any was.
 
         Raises:
-            ValueError: our values are in a file that can't be edited safely.
+            UsageError: our values are in a file that can't be edited safely.
             OSError: a file can't be written.
         """
         file = _edited(self.path)
@@ -145,8 +146,8 @@ class Edit:
                 raise self._in_the_way(keys[:depth], "object")
         return document
 
-    def _in_the_way(self, keys: Keys, expected: str) -> ValueError:
-        return ValueError(f"{self.path}: {'.'.join(keys)} is no {expected}; mend it first")
+    def _in_the_way(self, keys: Keys, expected: str) -> UsageError:
+        return UsageError(f"{self.path}: {'.'.join(keys)} is no {expected}; mend it first")
 
     def _check_plain(self, document: Mapping[str, Any], text: str | None) -> None:
         """Refuse a file whose comments or includes a rewrite would lose."""
@@ -158,7 +159,7 @@ class Edit:
             if plain and not any(isinstance(each, dict) and "$include" in each for each in sections):
                 return
         lines = json.dumps(self._joined({}), indent=2, ensure_ascii=False)
-        raise ValueError(
+        raise UsageError(
             f"{self.path} has comments, or parts in other files, which a rewrite would lose. Nothing was changed. "
             f"Set this by hand, and run the command again to check it:\n{lines}"
         )
@@ -168,16 +169,16 @@ def document_of(path: Path) -> dict[str, Any]:
     """Return a config, which may have comments; an empty one if there is none.
 
     Raises:
-        ValueError: the file can't be read.
+        UsageError: the file can't be read.
     """
     try:
         text = (path.read_bytes() if path.exists() else b"").decode("utf-8-sig")
         document = pyjson5.decode(text) if text.strip() else {}
     except (ValueError, RecursionError, pyjson5.Json5Exception):
-        raise ValueError(f"{path}: this is no JSON; mend it first") from None
+        raise UsageError(f"{path}: this is no JSON; mend it first") from None
     if isinstance(document, dict):
         return document
-    raise ValueError(f"{path}: expected an object; mend it first")
+    raise UsageError(f"{path}: expected an object; mend it first")
 
 
 def _former(known: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,10 +266,10 @@ class Block:
         lines, former = _lines(now), _lines(known.get("before"))
         try:
             places, once = self._places(lines), self._places(former)
-        except ValueError:
+        except UsageError:
             if not known and next(iter(self.values.values())) not in (now or ""):
                 return False
-            raise ValueError(
+            raise UsageError(
                 f"{self.path}: its block `{self.name}` has a form that is not edited safely. Nothing was changed there."
                 f" Take these values out of it by hand:\n{''.join(self.lines)}"
             ) from None
@@ -288,7 +289,7 @@ class Block:
         """Return the line of the block's key.
 
         Raises:
-            ValueError: the file has a form that is not edited by lines.
+            UsageError: the file has a form that is not edited by lines.
         """
         heads = [at for at, line in enumerate(lines) if re.match(rf"""["']?{re.escape(self.name)}["']?\s*:""", line)]
         if not heads:
@@ -306,7 +307,7 @@ class Block:
         """Return the line of each of our keys that the block has.
 
         Raises:
-            ValueError: the file has a form that is not edited by lines.
+            UsageError: the file has a form that is not edited by lines.
         """
         head = self._head(lines)
         if head is None:
@@ -324,8 +325,8 @@ class Block:
             places[name[1]] = at
         return places
 
-    def _refused(self) -> ValueError:
-        return ValueError(
+    def _refused(self) -> UsageError:
+        return UsageError(
             f"{self.path}: its block `{self.name}` has a form that is not edited safely. Nothing was changed. "
             f"Set this by hand, and run the command again to check it:\n{''.join(self.lines)}"
         )
@@ -405,7 +406,7 @@ def _advice(name: str, **values: object) -> list[str]:
 
 def _check_there(host: str, folder: Path) -> None:
     if not folder.is_dir():
-        raise ValueError(*_advice("not_there", folder=folder, first=fill("connect", f"{host}_first")))
+        raise UsageError(*_advice("not_there", folder=folder, first=fill("connect", f"{host}_first")))
 
 
 def _settings_beside(path: Path, where: Where) -> Edit:
@@ -494,7 +495,7 @@ def _openclaw(where: Where, config: Path | None) -> Plan:
 def _workspaces(path: Path, state: Path) -> list[Path]:
     """Return the workspaces of OpenClaw's agents that are there."""
     agents: Any = {}
-    with suppress(ValueError):
+    with suppress(UsageError):
         agents = document_of(path).get("agents")
     agents = agents if isinstance(agents, dict) else {}
     entries, listed = agents.get("entries"), agents.get("list")
@@ -527,7 +528,7 @@ GATEWAYS: Final[Mapping[str, Callable[[Where, Path | None], Plan]]] = {
     "nanobot": _nanobot,
     "openclaw": _openclaw,
 }
-"""What returns the plan of each gateway, given its config, or None for the usual place. It raises ValueError where the
+"""What returns the plan of each gateway, given its config, or None for the usual place. It raises UsageError where the
 gateway is not there."""
 
 
