@@ -37,22 +37,27 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
     from gateway_memory.serving.page.mount import page_routes
     from gateway_memory.serving.server import serve
 
-    config = load_config(args.config)
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
-    options = serve_options(
-        config, workspace=args.workspace, default=default, host=args.host, port=args.port, socket=args.socket
+    config = serve_options(
+        load_config(args.config),
+        workspace=args.workspace,
+        default=default,
+        host=args.host,
+        port=args.port,
+        socket=args.socket,
     )
-    agent, folder = next(iter(options.workspaces.items()))
+    workspaces = {agent: Path(served.workspace) for agent, served in config.serve.agents.items()}
+    agent, folder = next(iter(workspaces.items()))
     configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
 
     def listens(address: str) -> None:
         sys.stdout.write(f"gateway-memory serves at {address}\n")
-        for name, workspace in options.workspaces.items():
+        for name, workspace in workspaces.items():
             sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(serve(config, options, started=listens, extensions=[mcp_routes, page_routes]))
+    asyncio.run(serve(config, started=listens, extensions=[mcp_routes, page_routes]))
     return 0
 
 

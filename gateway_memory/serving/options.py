@@ -1,36 +1,21 @@
 """What the service serves and where it listens: from the shell's options and the config."""
 
 import ipaddress
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from gateway_memory.config.settings import Config
+from gateway_memory.config.settings import Config, ServedAgent, TlsSettings
 from gateway_memory.errors import ConfigError
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
-    """workspaces: by agent. socket: a Unix socket instead of host and port, or "". hosts: see `Access`.
-
-    certificate, key: PEM files, or "".
-    """
-
-    workspaces: Mapping[str, Path]
-    host: str
-    port: int
-    socket: str
-    hosts: tuple[str, ...]
-    certificate: str
-    key: str
-
-
 def serve_options(
     config: Config, *, workspace: Path | None, default: Path, host: str | None, port: int | None, socket: str | None
-) -> ServeOptions:
-    """Return where to serve what. The options, where they are given, take precedence over the config.
+) -> Config:
+    """Return a config whose `serve` says where to serve what. The options that are given take precedence.
+
+    Its folders are absolute, and it has `tls` only where that is used.
 
     workspace: the option. default: the folder if neither the option nor the config names one.
 
@@ -56,15 +41,15 @@ def serve_options(
             )
         if address in _ANY and not settings.hosts:
             raise ConfigError(f"{address}: serve.hosts must list the names by which clients reach the service")
-    return ServeOptions(
-        workspaces=workspaces,
+    serve = replace(
+        settings,
+        agents={agent: ServedAgent(workspace=str(folder)) for agent, folder in workspaces.items()},
         host="127.0.0.1" if address.lower() == "localhost" else address,
         port=settings.port if port is None else port,
         socket=str(Path(path).expanduser().absolute()) if path else "",
-        hosts=(*settings.hosts, address),
-        certificate="" if path else tls.certificate,
-        key="" if path else tls.key,
+        tls=TlsSettings() if path else tls,
     )
+    return replace(config, serve=serve)
 
 
 def _is_loopback(host: str) -> bool:

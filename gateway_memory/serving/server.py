@@ -16,12 +16,11 @@ import uvicorn
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gateway_memory.config.settings import Config
+from gateway_memory.config.settings import Config, ServeSettings
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import ChangeFeed, OpenAgent, Service, make_app
-from gateway_memory.serving.options import ServeOptions
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -143,12 +142,11 @@ class _Server(uvicorn.Server):
 
 async def serve(
     config: Config,
-    options: ServeOptions,
     *,
     started: Callable[[str], None],
     extensions: Sequence[Extension] = (),
 ) -> None:
-    """Serve the agents that the options name until SIGTERM or SIGINT.
+    """Serve the agents of a config, as `serve_options` returns it, until SIGTERM or SIGINT.
 
     started: called with the address when the service listens and its memories are open.
 
@@ -157,13 +155,14 @@ async def serve(
         UsageError: the file of a token can't be trusted, or the socket is another service's.
         StoreError: a memory can't be opened.
     """
-    access = Access(options.workspaces, hosts=options.hosts, origins=config.serve.origins)
-    limits = config.serve.limits
-    feeds = {agent: ChangeFeed(limits.listeners) for agent in options.workspaces}
+    settings, limits = config.serve, config.serve.limits
+    workspaces = {agent: Path(served.workspace) for agent, served in settings.agents.items()}
+    access = Access(workspaces, hosts=(*settings.hosts, settings.host), origins=settings.origins)
+    feeds = {agent: ChangeFeed(limits.listeners) for agent in workspaces}
     service = Service(access=access, limits=limits, feeds=feeds)
     async with AsyncExitStack() as stack:
         routes = [route for each in extensions for route in await stack.enter_async_context(each(service))]
-        listener, address = stack.enter_context(_listening(options))
+        listener, address = stack.enter_context(_listening(settings))
         server = _Server(
             uvicorn.Config(
                 make_app(service, routes),
@@ -178,8 +177,8 @@ async def serve(
                 timeout_keep_alive=limits.keep_alive_seconds,
                 timeout_graceful_shutdown=limits.grace_seconds,
                 h11_max_incomplete_event_size=_HEADER_BYTES,
-                ssl_certfile=options.certificate or None,
-                ssl_keyfile=options.key or None,
+                ssl_certfile=settings.tls.certificate or None,
+                ssl_keyfile=settings.tls.key or None,
             )
         )
         try:
@@ -203,11 +202,11 @@ async def serve(
         # The sockets close first, then the requests end, then the memories close.
         running = await stack.enter_async_context(_answering(server, listener))
         running.add_done_callback(lambda _: stopped.set())
-        for agent, folder in options.workspaces.items():
+        for agent, folder in workspaces.items():
             memory = OpenAgent(service, agent, folder, config)
             service.open[agent] = await memories.enter_async_context(memory)
         service.ready = True
-        log.info("service.started", agents=len(options.workspaces))
+        log.info("service.started", agents=len(workspaces))
         if not stopped.is_set():
             started(address)
         await stopped.wait()
@@ -239,24 +238,24 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _listening(options: ServeOptions) -> Iterator[tuple[socket.socket, str]]:
+def _listening(settings: ServeSettings) -> Iterator[tuple[socket.socket, str]]:
     """Open the listening socket; yields it with its address in words."""
-    if options.socket:
-        with _unix_socket(Path(options.socket)) as listener:
-            yield listener, f"unix:{options.socket}"
+    if settings.socket:
+        with _unix_socket(Path(settings.socket)) as listener:
+            yield listener, f"unix:{settings.socket}"
         return
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # By the protocol's number asyncio knows to send small answers at once; without it, each would wait 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((options.host, options.port))
+            listener.bind((settings.host, settings.port))
         except OSError as error:
-            where = f"{options.host}:{options.port}"
+            where = f"{settings.host}:{settings.port}"
             raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
-        name = f"[{options.host}]" if ":" in options.host else options.host
-        scheme = "https" if options.certificate else "http"
+        name = f"[{settings.host}]" if ":" in settings.host else settings.host
+        scheme = "https" if settings.tls.certificate else "http"
         yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
     finally:
         listener.close()

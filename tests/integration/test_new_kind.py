@@ -155,10 +155,8 @@ async def test_the_service_shows_it_on_the_page_and_serves_it_to_its_clients(
     token = (await shell(capsys, "token", "add", "--team", "red", "--workspace", place[1])).strip()
     addresses: asyncio.Queue[str] = asyncio.Queue()
     config, workspace = load_config(Path(place[3])), Path(place[1])
-    where = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
-    serving = asyncio.create_task(
-        serve(config, where, started=addresses.put_nowait, extensions=[mcp_routes, page_routes])
-    )
+    config = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
+    serving = asyncio.create_task(serve(config, started=addresses.put_nowait, extensions=[mcp_routes, page_routes]))
     url = await asyncio.wait_for(addresses.get(), seconds(30))
     host = host_token_path(workspace)
     try:
