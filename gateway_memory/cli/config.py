@@ -21,10 +21,9 @@ from gateway_memory.config.load import (
     render_config,
     scan,
 )
-from gateway_memory.config.settings import Config, MemorySync
+from gateway_memory.config.settings import Config, MemorySync, serve_options
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
-from gateway_memory.serving.options import serve_options
 
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
 

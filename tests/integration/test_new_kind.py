@@ -21,10 +21,10 @@ from served import written
 from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.commands.dispatch import answer_request
+from gateway_memory.config.settings import serve_options
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
 from gateway_memory.serving.mcp import mcp_routes
-from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.serving.server import serve
 

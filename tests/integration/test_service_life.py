@@ -29,12 +29,11 @@ from starlette.routing import Route
 from gateway_memory import GatewayMemory, UsageError, WorkspaceError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
-from gateway_memory.config.settings import ServedAgent
+from gateway_memory.config.settings import ServedAgent, serve_options
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import ChangeFeed, Kind, Listener, Service
-from gateway_memory.serving.options import serve_options
 from gateway_memory.serving.request import ServiceError
 from gateway_memory.serving.server import serve
 from notifier import Event, MemoryChange
