@@ -91,27 +91,15 @@ def run_distill(args: argparse.Namespace) -> int:
 
 # `gateway-memory save-fact` and `save-summary`: called by an agent in its own turn, answered in JSON.
 
-_Save = Callable[[GatewayMemory, Session, argparse.Namespace], Awaitable[dict[str, Any]]]
 
-
-def save_fact(args: argparse.Namespace) -> int:
-    """Keep a fact of a session; returns the exit code."""
-    return _answer(_save_fact, args)
-
-
-def save_summary(args: argparse.Namespace) -> int:
-    """Save the summary of a session; returns the exit code."""
-    return _answer(_save_summary, args)
-
-
-def _answer(save: _Save, args: argparse.Namespace) -> int:
-    """Run a command on the session that it names, and answer in JSON, also if nothing could be saved."""
+def save(args: argparse.Namespace) -> int:
+    """Run either command on the session that it names, and answer in JSON, also if nothing could be saved."""
     try:
         args.workspace = workspace_of({}, args.workspace)
         is_shared = load_config(args.config).for_agent(args.agent).store.is_shared
         if not is_shared and not (args.workspace / "journal.sqlite").is_file():
             raise UsageError(f"{args.workspace}: there is no memory here; name its folder with --workspace")
-        answer = in_memory(args, partial(_on_session, save, args))
+        answer = in_memory(args, partial(_save, args))
     except (OSError, GatewayMemoryError) as error:
         # Only our own messages are printed: another library's may quote what was said.
         message = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
@@ -120,11 +108,12 @@ def _answer(save: _Save, args: argparse.Namespace) -> int:
     return 1 if answer["status"] == "error" else 0
 
 
-async def _on_session(save: _Save, args: argparse.Namespace, memory: GatewayMemory) -> dict[str, Any]:
+async def _save(args: argparse.Namespace, memory: GatewayMemory) -> dict[str, Any]:
     session = await memory.attach_session(args.session, **named_of(args))
     if not session.may_save:
         return {"status": "skipped", "reason": "the user has switched keeping off in this session"}
-    return await save(memory, session, args)
+    save_in = _save_fact if args.command.name == "save-fact" else _save_summary
+    return await save_in(memory, session, args)
 
 
 async def _save_fact(memory: GatewayMemory, session: Session, args: argparse.Namespace) -> dict[str, Any]:

@@ -81,15 +81,6 @@ class KnownMemories:
         return True
 
 
-_PARTS: Final[Mapping[type[Item], tuple[str, int]]] = {
-    MemoryItem: ("memories", 2_000),
-    ReviewItem: ("reviews", 2_000),
-    NoteItem: ("notes", 500),
-    SummaryItem: ("summaries", 2_000),
-    EpisodeItem: ("episodes", 500),
-}
-"""What a report calls the items of a kind, and how many are taken in together; in this order at the end. One
-`/memory undo` reverts a plan of memories."""
 _READ_AT_ONCE: Final = 100
 _LOOK_SECONDS: Final = 0.5
 _CHUNK: Final = 500
@@ -125,18 +116,21 @@ class Importer:
         """
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
-        handlers: dict[type[Item], Callable[..., Coroutine[Any, Any, Mapping[str, int]]]] = {
-            MemoryItem: partial(self._memories, {}),
-            ReviewItem: self._reviews,
-            EpisodeItem: self._episodes,
-            SummaryItem: self._summaries,
-            NoteItem: self._notes,
+        # What a report calls the items of a kind, how many are taken in at once, and by what; in this order at the end.
+        # One `/memory undo` reverts a plan of memories.
+        kinds: dict[type[Item], tuple[str, int, Callable[..., Coroutine[Any, Any, Mapping[str, int]]]]] = {
+            MemoryItem: ("memories", 2_000, partial(self._memories, {})),
+            ReviewItem: ("reviews", 2_000, self._reviews),
+            NoteItem: ("notes", 500, self._notes),
+            SummaryItem: ("summaries", 2_000, self._summaries),
+            EpisodeItem: ("episodes", 500, self._episodes),
         }
 
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose))
-            counts = await handlers[kind](whose, part, dry_run=dry_run)
-            report.counts.update({f"{_PARTS[kind][0]}.{name}": number for name, number in counts.items()})
+            section, _, handle = kinds[kind]
+            counts = await handle(whose, part, dry_run=dry_run)
+            report.counts.update({f"{section}.{name}": number for name, number in counts.items()})
             progress(len(part))
 
         reading = iter(items)
@@ -153,11 +147,11 @@ class Importer:
                     part = waiting.setdefault((type(item), whose), [])
                     part.append(item)
                     report.unknown.update(item.unknown)
-                    if len(part) >= _PARTS[type(item)][1]:
+                    if len(part) >= kinds[type(item)][1]:
                         await take(type(item), whose)
                     continue
                 progress(1)
-        for kind in _PARTS:
+        for kind in kinds:
             for whose in [scope for each, scope in waiting if each is kind]:
                 await take(kind, whose)
         return report

@@ -188,10 +188,7 @@ class _Routes:
 
     async def link(self, request: Request) -> Response:
         """Return the path of a link that signs a browser in, to a host with its token."""
-        try:
-            agent = self._service.access.host(request.headers)
-        except ServiceError as error:
-            return error_response(error)
+        agent = self._service.access.host(request.headers)
         return JSONResponse({"path": f"/enter?code={self._sign_in.code(agent)}"})
 
     async def enter(self, request: Request) -> Response:
@@ -260,11 +257,8 @@ class _Routes:
 
     async def news(self, _: Request, browser: Browser) -> Response:
         """Stream an event whenever a page may look different."""
-        try:
-            memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
-            listener = feed.add("page")
-        except ServiceError as error:
-            return error_response(error)
+        memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
+        listener = feed.add("page")
         return Streamed(feed, listener, news(listener, memory.metrics))
 
     def signed_in(self, act: Callable[[Request, Browser], Awaitable[Response]]) -> _Handler:
