@@ -1,7 +1,6 @@
 """What `gateway-memory connect HOST` and `gateway-memory disconnect HOST` do."""
 
 import argparse
-import filecmp
 import http.client
 import json
 import shutil
@@ -36,7 +35,9 @@ def run_connect(args: argparse.Namespace) -> int:
     else:
         check_service(where)
     for source, target in plan.copies.items():
-        _copy(source, target)
+        if _content(source) != _content(target):
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target)
     for change in plan.changes:
         change.connect()
     _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
@@ -48,7 +49,7 @@ def run_connect(args: argparse.Namespace) -> int:
 def _show(plan: Plan) -> None:
     for change in plan.changes:
         _say([f"{change.path}:", *(change.shown() or ["  nothing to change"])])
-    new = [target for source, target in plan.copies.items() if not _is_copied(source, target)]
+    new = [target for source, target in plan.copies.items() if _content(source) != _content(target)]
     _say([f"{target}: gets the plugin's files" for target in new])
 
 
@@ -123,21 +124,9 @@ def _plan(args: argparse.Namespace, where: Where) -> Plan:
     return GATEWAYS[args.host](where, args.file.expanduser().absolute() if args.file else None)
 
 
-def _files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.is_file())
-
-
-def _is_copied(source: Path, target: Path) -> bool:
-    names = _files(source)
-    if not target.is_dir() or _files(target) != names:
-        return False
-    return filecmp.cmpfiles(source, target, names, shallow=False)[0] == names
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not _is_copied(source, target):
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target)
+def _content(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+    return {path.name: path.read_bytes() for path in files}
 
 
 def _say(lines: list[str]) -> None:
