@@ -5,7 +5,7 @@ And learn from its episodes: they become turns again, and are processed as turns
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -25,7 +25,8 @@ from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import MemoryRecord, Review
+from gateway_memory.store.record import Review
+from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
 from gateway_memory.transfer.items import (
     EpisodeItem,
@@ -215,10 +216,7 @@ class Importer:
             draft.retired += self._past(items, ids, states)
             present = [(item, identity) for item, identity in zip(items, ids, strict=True) if not item.superseded]
 
-            def is_forgotten(record: MemoryRecord, identity: str, text: str) -> bool:
-                return identity in removed or withheld.says(text, since=record.at)
-
-            counts = await compute(self._decide, present, known[scope], is_forgotten, draft)
+            counts = await compute(self._decide, present, known[scope], removed, withheld, draft)
             settled = await self._storage.reviews.states(scope.key, [review.memory.id for review in draft.reviews])
             draft.reviews = [review for review in draft.reviews if review.memory.id not in settled]
             counts += Counter(waiting=len(draft.reviews), known=len(settled), history=len(draft.retired))
@@ -276,7 +274,8 @@ class Importer:
         self,
         items: Sequence[tuple[MemoryItem, str]],
         known: KnownMemories,
-        is_forgotten: Callable[[MemoryRecord, str, str], bool],
+        removed: Collection[str],
+        withheld: Withheld,
         draft: Draft,
     ) -> Counter[str]:
         """Put the new memories into the draft, as added or as reviews, and return the counts. items: with their ids."""
@@ -285,7 +284,8 @@ class Importer:
         counts: Counter[str] = Counter()
         for item, identity in items:
             record, text = item.record, one_line(item.record.text)
-            reason = "empty" if not text else "forgotten" if is_forgotten(record, identity, text) else ""
+            is_forgotten = identity in removed or withheld.says(text, since=record.at)
+            reason = "empty" if not text else "forgotten" if is_forgotten else ""
             if reason or not known.takes(identity, text, own_id=bool(record.id)):
                 counts[reason or "known"] += 1
                 continue

@@ -359,7 +359,8 @@ _INSTANT: Final = 1e-6
 async def today(viewer: Viewer) -> Values:
     """The changes of today, what is pending, and the last failures."""
     status = await viewer.memory.record(viewer.session, "status")
-    start = _start(viewer, viewer.today())
+    midnight = datetime.combine(viewer.today(), datetime.min.time(), viewer.zone)
+    start = midnight.astimezone(viewer.zone).timestamp()
     changes = [
         {"at": f"{viewer.local(receipt.at):%H:%M}", "action": outcome.action, "id": outcome.id, "text": outcome.text}
         for receipt in await viewer.memory.browsing.changed(viewer.session, since=start, limit=_RECEIPTS)
@@ -543,10 +544,6 @@ VIEWS: Final[Mapping[str, View]] = {
 """The pages by their addresses."""
 TABS: Final = ("/", "/review", "/memories", "/document", "/conversations", "/replies", "/people", "/settings")
 """The pages that each page leads to, in their order; each is called there as the word of its function's name says."""
-
-
-def _start(viewer: Viewer, day: date) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=viewer.zone).astimezone(viewer.zone).timestamp()
 
 
 def _heat(number: int, most: int) -> int:
