@@ -22,7 +22,7 @@ READY_LOWEST := .venv-lowest/ready-$(VERSION)
 	bench dist wheel-test sbom third-party clean
 
 demo: $(RUNS)
-	$(BIN)/python -m gateway_memory.cli.demo
+	$(BIN)/gateway-memory demo
 
 # WORKERS: how many processes share the tests; three suit two cores, since many tests wait. Those of one group
 # (xdist_group) run in one of them.
@@ -108,7 +108,7 @@ dist: $(TESTS)
 	for archive in dist/*; do \
 		$(PYTHON) -m venv --clear build/dist && build/dist/bin/python $(PINNED) hatchling editables && \
 		build/dist/bin/python $(PINNED) --no-build-isolation "$$archive" && \
-		(cd build && dist/bin/python -I -m gateway_memory.cli.demo >demo.txt || { cat demo.txt; exit 1; }) && \
+		(cd build && dist/bin/python -I -m gateway_memory.cli.entry demo >demo.txt || { cat demo.txt; exit 1; }) && \
 		echo "$$archive: installed, and its demo holds" || exit 1; \
 	done
 

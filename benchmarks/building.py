@@ -21,6 +21,7 @@ from corpus import Writer, seed, texts_of
 from numpy.typing import NDArray
 from stalls import Stalls
 
+import recall.encoding.encoder
 import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.scope import resolve_scope
@@ -70,7 +71,7 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int, epis
     """Make a workspace with its index; return how fast that went."""
     seed(workspace, texts_of(memories, distinct), scopes)
     if distinct < memories or episodes:
-        recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
+        recall.encoding.encoder.bundled_encoder = lambda *_, **__: Remembering()  # an hour's work otherwise
         recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
     result: dict[str, Any] = {}
     with Stalls() as stalls:

@@ -23,10 +23,18 @@ from gateway_memory.blocking import BlockingMemory
 from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.cli import quick_search
-from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
+from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
-from gateway_memory.config.keys import KeyPath, dotted, expected, known_keys, known_paths, scan
-from gateway_memory.config.load import chinese_meanings, reference_text
+from gateway_memory.config.load import (
+    KeyPath,
+    chinese_meanings,
+    dotted,
+    expected,
+    known_keys,
+    known_paths,
+    reference_text,
+    scan,
+)
 from gateway_memory.edge.phrases import CHAT, SHELL, Language
 from gateway_memory.errors import GatewayMemoryError
 from recall import Hit
@@ -57,10 +65,8 @@ IN_CHINESE: Final = (
     (r'a list of "channel:sender", "channel/account:sender" or a name that the host verifies', "列表"),
     (r"an object, such as (\{.*\})", r"对象，如 \1"),
     (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
-    (
-        r'"bundled", "openai", "none" or the name of an encoder that an installed package brings',
-        '"bundled"、"openai"、"none"，或已安装的包提供的编码器的名字',
-    ),
+    (r" or the name of an encoder that an installed package brings", "，或已安装的包提供的编码器的名字"),
+    (r'(?<="), (?="\w+")', "、"),
     (r'an object, each channel with "owner" or "verified"', '对象，每个频道为 "owner" 或 "verified"'),
     (r"a list", "列表"),
     (r"a whole number", "整数"),

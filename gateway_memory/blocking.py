@@ -8,7 +8,6 @@ from contextlib import suppress
 from copy import copy
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
@@ -63,9 +62,7 @@ class BlockingMemory:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def open(self, *, timeout: float = _OPEN_SECONDS) -> None:

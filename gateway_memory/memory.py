@@ -20,9 +20,8 @@ from gateway_memory.errors import UsageError
 from gateway_memory.runtime.ground import get_logger, local_now
 from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.session import SessionRegistry
-from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
-from gateway_memory.transfer.importer import Importer
+from gateway_memory.transfer.importer import Backlog, Importer
 from gateway_memory.wiring import open_memory
 from notifier import Channel
 

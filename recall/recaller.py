@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
@@ -15,7 +16,7 @@ from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
 from recall.rows.sqlite import SqliteRows
 from recall.search.query import PRECEDING_TURNS
-from recall.settings import EmbedderSettings, RecallSettings, installed_encoders
+from recall.settings import EmbedderSettings, RecallSettings, provider_of
 from recall.text.words import LONGEST_EMBEDDED, clean_text
 from recall.threads import SEARCH, WRITE, IndexThread
 from recall.types import (
@@ -96,7 +97,7 @@ class Recaller:
         self._starting: asyncio.TimerHandle | None = None
         if self._embedder is not None:
             size = BUNDLED_BATCHES
-            if settings.embedder.provider == "openai" and encoder is None:
+            if provider_of(settings.embedder.provider).is_server and encoder is None:
                 texts = settings.embedder.batch_size
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
@@ -361,32 +362,19 @@ def _embedders(
 
     A server gets two connections, so that a query need not wait for the round trip of a batch.
     """
-    if load is not None or settings.provider == "bundled":
-        return (Embedder(load or _bundled),)
-    if settings.provider == "none":
+    provider = provider_of(settings.provider)
+    if load is not None:
+        return (Embedder(load),)
+    if not provider.load:
         return ()
-    if settings.provider != "openai":
-        return (Embedder(lambda: _installed(settings)),)
 
-    def serve() -> "Encoder":
-        from recall.encoding.server import ServerEncoder
+    def make() -> "Encoder":
+        encoder: Encoder = resolve_name(provider.load)(settings, breaker=breaker)
+        return encoder
 
-        return ServerEncoder(settings, breaker=breaker)
-
-    return tuple(Embedder(serve, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
-
-
-def _installed(settings: EmbedderSettings) -> "Encoder":
-    """Make the encoder that another package brings under the provider's name."""
-    from recall.encoding.encoder import GivenEncoder
-
-    return GivenEncoder(installed_encoders(settings.provider)[0].load()(settings))
-
-
-def _bundled() -> "Encoder":
-    from recall.encoding.encoder import bundled_encoder
-
-    return bundled_encoder()
+    if provider.is_server:
+        return tuple(Embedder(make, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
+    return (Embedder(make),)
 
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, SearchTerms]]":

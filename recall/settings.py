@@ -1,5 +1,6 @@
 """Settings of recall: the keys of `autoRecall` in config.json5, in snake case."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +14,35 @@ if TYPE_CHECKING:
 
 _ENCODERS = "gateway_memory.encoders"
 """The group of entry points by which other packages bring encoders: `name = "package:make"`."""
-_PROVIDERS = ("bundled", "openai", "none")
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
 _MOST_NUMBERS = 65_536
 """Of one vector; the largest models have a few thousand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider of encoders. load: "module:function", which makes one of the settings and a breaker; "" for none.
+
+    is_server: whether texts are sent to a server, so that a query gets a connection beside that of batches.
+    """
+
+    load: str = ""
+    is_server: bool = False
+
+
+_PROVIDERS = {
+    "bundled": Provider(load="recall.encoding.encoder:bundled_encoder"),
+    "openai": Provider(load="recall.encoding.server:ServerEncoder", is_server=True),
+    "none": Provider(),
+}
+"""The providers that need no further package, by their names in the settings."""
+_NAMES = ", ".join(map(json.dumps, _PROVIDERS))
+
+
+def provider_of(name: str) -> Provider:
+    """Return the provider of a name in the settings."""
+    return _PROVIDERS.get(name, Provider(load="recall.encoding.encoder:installed_encoder"))
 
 
 def _is_provider(name: str) -> bool:
@@ -41,7 +66,7 @@ class EmbedderSettings:
 
     provider: Annotated[str, Predicate(_is_provider)] = field(
         default="bundled",
-        metadata={"expected": '"bundled", "openai", "none" or the name of an encoder that an installed package brings'},
+        metadata={"expected": f"{_NAMES} or the name of an encoder that an installed package brings"},
     )
     base_url: Annotated[str, Predicate(is_base_url)] = field(
         default="",

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from pkgutil import resolve_name
+from typing import Any, Final
 
 from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.capture.requests import asked_to_forget
+from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
@@ -30,58 +32,30 @@ _MAX_TOKENS: Final = 1024
 _TIMEOUT_SECONDS: Final = 60.0
 
 
-class Agent(Protocol):
-    """Answers messages."""
+class Agent:
+    """Answers messages by a model. provider: "openai" or "anthropic", or whose protocol a server speaks."""
 
-    name: str
+    def __init__(self, provider: str, model: str, key: str | None = None, base_url: str | None = None) -> None:
+        client = {"openai": "openai:AsyncOpenAI", "anthropic": "anthropic:AsyncAnthropic"}[provider]
+        self.name = f"{provider}/{model}"
+        self._model = model
+        self._client: Any = resolve_name(client)(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
 
     async def reply(self, system: str, history: Sequence[Message]) -> str:
         """Answer the last message of the history."""
-        ...
+        messages = [{"role": role, "content": text} for role, text in history]
+        if self.name.startswith("openai/"):
+            messages = [{"role": "system", "content": system}, *messages] if system else messages
+            response = await self._client.chat.completions.create(model=self._model, messages=messages)
+            return response.choices[0].message.content or ""
+        response = await self._client.messages.create(
+            model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages
+        )
+        return "".join(block.text for block in response.content if block.type == "text")
 
     async def close(self) -> None:
         """Close the connections."""
-        ...
-
-
-class _OpenAI:
-    def __init__(self, model: str, key: str | None = None, base_url: str | None = None) -> None:
-        from openai import AsyncOpenAI
-
-        self.name = f"openai/{model}"
-        self._model = model
-        self._client = AsyncOpenAI(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
-
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
-        messages: list[Any] = [{"role": "system", "content": system}] if system else []
-        messages += [{"role": role, "content": text} for role, text in history]
-        answer = await self._client.chat.completions.create(model=self._model, messages=messages)
-        return answer.choices[0].message.content or ""
-
-    async def close(self) -> None:
         await self._client.close()
-
-
-class _Anthropic:
-    def __init__(self, model: str, key: str | None = None, base_url: str | None = None) -> None:
-        from anthropic import AsyncAnthropic
-
-        self.name = f"anthropic/{model}"
-        self._model = model
-        self._client = AsyncAnthropic(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
-
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
-        messages: list[Any] = [{"role": role, "content": text} for role, text in history]
-        answer = await self._client.messages.create(
-            model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages
-        )
-        return "".join(block.text for block in answer.content if block.type == "text")
-
-    async def close(self) -> None:
-        await self._client.close()
-
-
-_AGENTS: Final[dict[str, type[_OpenAI | _Anthropic]]] = {"openai": _OpenAI, "anthropic": _Anthropic}
 
 
 def choose_agent(model: str | None, settings: ExtractorSettings) -> Agent | None:
@@ -95,15 +69,14 @@ def choose_agent(model: str | None, settings: ExtractorSettings) -> Agent | None
         ValueError: the name has another form.
     """
     provider, _, name = (model or "").partition("/")
-    if model and (provider not in _AGENTS or not name):
+    if model and (provider not in _MODELS or not name):
         raise ValueError(f"--model {model}: expected openai/<model> or anthropic/<model>")
     if model:
-        return _AGENTS[provider](name)
+        return Agent(provider, name)
     if has_model(settings):
-        provider, name, key = access_of(settings)
-        return _AGENTS[provider](name, key, settings.base_url or None)
-    provider = next((each for each in _AGENTS if os.environ.get(f"{each.upper()}_API_KEY")), "")
-    return _AGENTS[provider](_MODELS[provider]) if provider else None
+        return Agent(*access_of(settings), settings.base_url or None)
+    provider = next((each for each in _MODELS if os.environ.get(f"{each.upper()}_API_KEY")), "")
+    return Agent(provider, _MODELS[provider]) if provider else None
 
 
 _HELP: Final = """/session NAME   go to another session, or open it     /sessions   which are open
@@ -149,12 +122,12 @@ class Chat:
         self._show("Type /help for what you can do.")
         await self._go("main")
         changes = self._memory.changes(**self._whose)
-        telling = asyncio.create_task(self._tell_changes(changes), name="gateway-memory-chat-news")
+        showing = asyncio.create_task(self._show_changes(changes), name="gateway-memory-chat-news")
         try:
             await self._talk()
         finally:
             changes.close()
-            await telling
+            await showing
         for room in self._rooms.values():
             await self._memory.end_session(room.session, reason="user_close")
 
@@ -216,26 +189,26 @@ class Chat:
             room.history.append(("assistant", reply))
             self._show(reply)
         await self._memory.after_reply(session, user=message, reply=reply)
-        await self._tell_outcomes(session)
+        await self._show_outcomes(session)
         if what := asked_to_forget(message):  # no memory was certain to be meant, or a command would have answered
             self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
 
-    async def _tell_changes(self, changes: Subscription) -> None:
+    async def _show_changes(self, changes: Subscription) -> None:
         """Show each memory when it is kept, also by a later batch or in another process."""
         async for change in changes:
             if change.action == "added":
-                self._tell("chat_kept", change.id, change.text)
+                self._show_once("chat_kept", change.id, change.text)
 
-    async def _tell_outcomes(self, session: Session) -> None:
+    async def _show_outcomes(self, session: Session) -> None:
         """Show the outcomes of the last turn, once the rules have read it: what was kept, and what is pending."""
         for receipt in reversed((await self._memory.record(session, "receipts", str(_RECEIPTS)))["receipts"]):
             if receipt["number"] > self._newest and receipt["stage"] in ("rules", "batch"):
                 self._newest = receipt["number"]
                 for outcome in receipt["outcomes"]:
                     if outcome["action"] in _PHRASES:
-                        self._tell(_PHRASES[outcome["action"]], outcome["id"], outcome["text"])
+                        self._show_once(_PHRASES[outcome["action"]], outcome["id"], outcome["text"])
 
-    def _tell(self, phrase: str, identity: str, text: str) -> None:
+    def _show_once(self, phrase: str, identity: str, text: str) -> None:
         """Show a line once, in the language that the person writes; above the prompt, if one waits."""
         if identity in self._shown:
             return
@@ -277,20 +250,19 @@ def run(args: argparse.Namespace) -> int:
     if (kind := resolve_scope(**whose).kind).is_shared:
         sys.stderr.write(f"chat is a conversation with one person: use --user, not --{kind.name}\n")
         return 2
-    config = load_config(args.config)
+    settings = load_config(args.config).for_agent(args.agent).auto_extract
     try:
-        agent = choose_agent(args.model, config.for_agent(args.agent).auto_extract)
+        agent = choose_agent(args.model, settings)
     except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
         sys.stderr.write(f"{error}\n")
         return 2
 
-    async def chat() -> None:
-        async with GatewayMemory(config, args.workspace, agent=args.agent) as memory:
-            try:
-                await Chat(memory, agent, whose).run()
-            finally:
-                if agent:
-                    await agent.close()
+    async def chat(memory: GatewayMemory) -> None:
+        try:
+            await Chat(memory, agent, whose).run()
+        finally:
+            if agent:
+                await agent.close()
 
-    asyncio.run(chat())
+    in_memory(args, chat)
     return 0

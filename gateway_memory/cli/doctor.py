@@ -1,10 +1,11 @@
-"""`gateway-memory doctor`: say in words what is wrong with the broker, the model, the sessions or the episodes.
+"""`gateway-memory doctor` and `listen`: say in words what is wrong, and show what gateways announce over MQTT.
 
-Each part prints what is right and what is wrong as it finds it. The texts are in `texts/doctor.json`.
+Each part of `doctor` prints what is right and what is wrong as it finds it. The texts are in `texts/doctor.json`.
 """
 
 import argparse
 import asyncio
+import json
 import secrets
 import socket
 import ssl
@@ -14,13 +15,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
 from gateway_memory.cli.options import no_folder
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import say, texts
+from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
@@ -28,13 +30,10 @@ from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, jour
 from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.sync.follower import is_episode_page, page_of
 from gateway_memory.sync.mqtt import client_id, make_wire, read_login
-from notifier import LinkError, MqttSettings, Wire, connect
+from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
 
-
-def _text(name: str, /, **values: object) -> str:
-    text: str = texts("doctor")[name]
-    return text.format(**values)
+_text: Final = partial(fill, "doctor")
 
 
 def _write(line: str) -> None:
@@ -232,7 +231,7 @@ async def _examine_model(settings: ExtractorSettings) -> int:
         return _bad("model_no_answer", why=say("en", f"model_{error.kind}" if known else "model_unknown"))
     finally:
         await model.close()
-    _tell_cost(settings, total, max(slowest, seconds))
+    _print_cost(settings, total, max(slowest, seconds))
     return problems
 
 
@@ -245,7 +244,7 @@ async def _notes(model: Model, messages: Sequence[str]) -> tuple[list[str], Usag
     return contents, extracted.usage, time.monotonic() - started
 
 
-def _tell_cost(settings: ExtractorSettings, usage: Usage, slowest: float) -> None:
+def _print_cost(settings: ExtractorSettings, usage: Usage, slowest: float) -> None:
     cost = (usage.input_tokens * settings.input_price + usage.output_tokens * settings.output_price) / _MILLION
     _good("model_batch", cost=cost / max(1, usage.calls), limit=settings.max_daily_extractions)
     own = ExtractorSettings()
@@ -322,3 +321,62 @@ def _different(workspace: Path, scope: str, kept: Sequence[KeptTurn]) -> Iterato
 
 
 _PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes}
+
+
+# `gateway-memory listen`: show the events of gateways as they come over MQTT.
+
+
+def run_listen(args: argparse.Namespace) -> int:
+    """Print events as they arrive, until interrupted; returns the exit code."""
+    settings, wire = mqtt_of(args)
+    try:
+        asyncio.run(_listen(settings, wire, as_json=args.json))
+    except LinkError as error:
+        sys.stderr.write(f"{error}\n{advice_on(error)}\n")
+        return 1
+    return 0
+
+
+async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
+    login = read_login(settings)
+    # Its own client id and no persistent session, so that it takes nothing from the gateways.
+    name = client_id(f"listen-{secrets.token_hex(4)}")
+
+    messages: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
+
+    def receive(topic: str, payload: bytes) -> None:
+        messages.put_nowait((topic, payload))
+
+    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
+        sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
+        lost = asyncio.ensure_future(link.lost())
+        while True:
+            next_one = asyncio.ensure_future(messages.get())
+            await asyncio.wait((lost, next_one), return_when=asyncio.FIRST_COMPLETED)
+            if not next_one.done():
+                next_one.cancel()
+                await lost
+            sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, *next_one.result(), as_json=as_json)))
+            sys.stdout.flush()
+
+
+def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator[str]:
+    at = time.time()
+    try:
+        message = wire.read(topic, payload, at)
+    except DroppedError as error:
+        yield json.dumps({"dropped": error.reason}) if as_json else f"dropped: {error.reason}"
+        return
+    if not isinstance(message, EventMessage):
+        return
+    row: dict[str, Any] = {"origin": message.origin, "number": message.number, "changes": message.count}
+    if message.event:
+        changes = [{"id": each.id, "action": each.action, "text": each.text} for each in message.event.changes]
+        row |= {"scope": message.event.scope, "changes": changes}
+    if as_json:
+        yield json.dumps(row, ensure_ascii=False)
+        return
+    text = f"{message.count} changed"
+    if message.event:
+        text = "; ".join(f"{each.action} ({each.id}) {each.text}" for each in message.event.changes)
+    yield f"{time.strftime('%H:%M:%S', time.localtime(at))} {message.origin} #{message.number}: {text}"

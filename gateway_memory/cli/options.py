@@ -40,38 +40,37 @@ def add_workspace(parser: Parser) -> None:
     parser.add_argument("--workspace", type=Path, default=default, metavar="FOLDER")
 
 
-def add_memory(parser: Parser) -> None:
-    """Add --workspace, --config and --agent."""
-    add_workspace(parser)
-    parser.add_argument("--config", type=Path, metavar="FILE")
-    parser.add_argument("--agent", default="main", metavar="ID")
-
-
 def add_whose(
     parser: Parser,
     what: str = "{} memory instead of the owner's",
     *,
     owner: bool = False,
     required: bool = False,
-    metrics: str = "",
-    joined: str = "",
+    metrics: bool = False,
+    joined: bool = False,
 ) -> None:
     """Add an option for each kind of scope: --user, --room and so on, of which one at most may be given.
 
     what: their help, with "a person's" or the like in the place of {}.
     owner: add --owner too. required: one of them must be given; otherwise, none of them means the owner.
-    metrics: the help of --metrics, where no memory may be meant.
-    joined: the help of the options that may stand beside another one; "" if none may.
+    metrics: add --metrics, where no memory may be meant. joined: options that may stand beside another one do.
     """
     whose = parser.add_mutually_exclusive_group(required=required)
     if owner:
         whose.add_argument("--owner", action="store_true", help=what.format(KINDS[OWNER_KEY].possessive))
     if metrics:
-        whose.add_argument("--metrics", action="store_true", help=metrics)
+        whose.add_argument("--metrics", action="store_true", help=parser.help_of("--metrics"))
     for kind in _named_kinds():
-        stands_beside = bool(joined) and kind.may_be_joined
-        text = joined if stands_beside else what.format(kind.possessive)
+        stands_beside = joined and kind.may_be_joined
+        text = parser.help_of(f"--{kind.name}") if stands_beside else what.format(kind.possessive)
         (parser if stands_beside else whose).add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=text)
+
+
+def add_project(parser: Parser) -> None:
+    """Add --project and --global, of which one must be given: whose file of an editor."""
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--project", type=Path, metavar="DIR", help=parser.help_of("--project"))
+    where.add_argument("--global", dest="everywhere", action="store_true", help=parser.help_of("--global"))
 
 
 def _named_kinds() -> list[Kind]:

@@ -1,23 +1,18 @@
 """`gateway-memory search QUERY --max-results N`: JSON for agents, from a fast lexical search or with --semantic."""
 
+import argparse
 import json
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.editors import workspace_of
-from gateway_memory.hooks.state import settings_of, zone_of
-from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.hooks.editors import settings_of, workspace_of, zone_of
+from gateway_memory.hooks.words import lines_of
 
-if TYPE_CHECKING:
-    from gateway_memory.scope import Whose
-
-_MIN_SHARE: Final = 0.2
-_SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")
 
 
@@ -53,34 +48,37 @@ def main(arguments: list[str]) -> int:
     request, named = {"query": query, "limit": args.max_results}, named_of(args)
     response = ask(workspace, {"agent": "main", **request, **named})
     if not response and (args.semantic or named):
-        import asyncio
-
-        response = asyncio.run(_by_memory(workspace, args.config, whose_of(args), request))
+        args.workspace = workspace
+        response = _by_memory(args, request)
     if response:
         semantic, outcome = response["semantic"], response["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
     else:
-        semantic = False
+        from recall import related  # a gateway's answer does not need these imports
+
+        semantic, now = False, time.time()
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
-        lines = best(lines_of(workspace, zone, time.time()), query, limit=args.max_results, min_score=_MIN_SHARE)
-        results = [_result(line.text, line.type, line.score, line.file, line.at) for line in lines]
+        hits = related(lines_of(workspace, zone, now), query, limit=args.max_results, min_score=0.0, now=now, zone=zone)
+        results = [_result(line.text, line.type, round(score, 3), line.file, line.at) for score, line in hits]
         outcome = "full" if results else "empty"
     answer = {"results": results, "semantic": semantic, "outcome": outcome}
     sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
     return 0
 
 
-async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", request: dict[str, Any]) -> dict[str, Any]:
+def _by_memory(args: argparse.Namespace, request: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
     from gateway_memory.calls.shell import found_in_shell, settle
-    from gateway_memory.config.load import load_config
+    from gateway_memory.cli.memory import in_memory
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
 
+    async def search(memory: GatewayMemory) -> dict[str, Any]:
+        await settle(memory, whose_of(args))
+        return await found_in_shell(memory, whose_of(args), **request)
+
     configure_logging(verbose=False)
-    async with GatewayMemory(load_config(config), workspace) as memory:
-        await settle(memory, whose)
-        return await found_in_shell(memory, whose, **request)
+    return in_memory(args, search)
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

@@ -8,55 +8,56 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import WORKSPACE_VARIABLE, whose_of
 from gateway_memory.config.load import load_config
+from gateway_memory.config.settings import serve_options
+from gateway_memory.connect.command import connection_to
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
 from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
-from gateway_memory.serving.options import serve_options
 
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
 
 
-def run_serve(args: argparse.Namespace) -> int:
-    """Serve until a signal comes; returns the exit code."""
-    return serve_with(args, lambda _address: None)
-
-
-def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
+def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda _address: None) -> int:
     """Serve until a signal comes; returns the exit code. started: called with the address when it listens."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
         sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.serving.mcp.server import mcp_routes
+    from gateway_memory.serving.mcp import mcp_routes
     from gateway_memory.serving.page.mount import page_routes
     from gateway_memory.serving.server import serve
 
-    config = load_config(args.config)
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
-    options = serve_options(
-        config, workspace=args.workspace, default=default, host=args.host, port=args.port, socket=args.socket
+    config = serve_options(
+        load_config(args.config),
+        workspace=args.workspace,
+        default=default,
+        host=args.host,
+        port=args.port,
+        socket=args.socket,
     )
-    agent, folder = next(iter(options.workspaces.items()))
+    workspaces = {agent: Path(served.workspace) for agent, served in config.serve.agents.items()}
+    agent, folder = next(iter(workspaces.items()))
     configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
 
     def listens(address: str) -> None:
         sys.stdout.write(f"gateway-memory serves at {address}\n")
-        for name, workspace in options.workspaces.items():
+        for name, workspace in workspaces.items():
             sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(serve(config, options, started=listens, extensions=[mcp_routes, page_routes]))
+    asyncio.run(serve(config, started=listens, extensions=[mcp_routes, page_routes]))
     return 0
 
 
@@ -79,8 +80,6 @@ def run_token(args: argparse.Namespace) -> int:
 
 # `gateway-memory page`: a link that signs a browser in to the page of the service.
 
-_LINK_SECONDS: Final = 10.0
-
 
 def run_page(args: argparse.Namespace) -> int:
     """Print a link to the page of the service that runs, or start one; returns the exit code."""
@@ -98,30 +97,24 @@ def run_page(args: argparse.Namespace) -> int:
             sys.stderr.write(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`\n")
             return 1
 
-    def tell(address: str) -> None:
+    def print_link(address: str) -> None:
         link = _link(address, host_token(workspace))
         sys.stdout.write(f"Open this link once, within ten minutes; Ctrl+C ends the service:\n{link}\n")
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.
-    return serve_with(args, lambda address: threading.Thread(target=tell, args=(address,), daemon=True).start())
+    return run_serve(args, lambda address: threading.Thread(target=print_link, args=(address,), daemon=True).start())
 
 
 def _link(url: str, token: str) -> str | None:
     """Return the whole link that a service gives for a token; None if none answers there, or not to this token."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_LINK_SECONDS)
     try:
-        connection.request("POST", "/page/link", headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        if answer.status != http.client.OK:
-            return None
-        return f"{url}{json.load(answer)['path']}"
+        with closing(connection_to(url)) as connection:
+            connection.request("POST", "/page/link", headers={"Authorization": f"Bearer {token}"})
+            response = connection.getresponse()
+            return f"{url}{json.load(response)['path']}" if response.status == http.client.OK else None
     except (OSError, ValueError, KeyError, http.client.HTTPException):
         return None
-    finally:
-        connection.close()
 
 
 # `gateway-memory mcp`: the memory as an MCP server over stdio, for a client that starts it.
@@ -130,7 +123,7 @@ def _link(url: str, token: str) -> str | None:
 def run_mcp(args: argparse.Namespace) -> int:
     """Serve until the client closes the pipe; returns the exit code."""
     try:
-        from gateway_memory.serving.mcp.server import serve_stdio
+        from gateway_memory.serving.mcp import serve_stdio
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "starlette"):
             raise

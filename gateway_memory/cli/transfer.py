@@ -1,12 +1,12 @@
 """`gateway-memory import`, `read`, `export` and `delete`; `read` learns from conversations that were imported."""
 
 import argparse
-import asyncio
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, time
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -81,7 +81,7 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
 
 
 _SHOWN: Final = 20
-_LEFT_OUT: Final = {
+_OMITTED: Final = {
     ("event", "deleted"): "lines are no memories (events, deleted ones)",
     ("group",): "conversations of groups were left out: say whose memory takes them in, with --room NAME",
     ("machine",): "conversations were held without a person (scheduled runs, subagents), and were left out",
@@ -96,16 +96,18 @@ def run_import(args: argparse.Namespace) -> int:
         sys.stderr.write(f"{args.path}: read as {layout}\n")
     items = read_layout(layout, args.path, load_config(args.config).defaults.zone(), groups=args.room is not None)
     items = chain(list(islice(items, 1)), items)  # a path without such data is a mistake before anything is opened
-    if args.dry_run and not args.workspace.is_dir():
-        with tempfile.TemporaryDirectory() as folder:  # shows what an empty workspace would take in
-            report = asyncio.run(_take_in(args, items, Path(folder)))
-    else:
-        report = asyncio.run(_take_in(args, items, args.workspace))
-    _tell(args, report)
-    return 0
+    with tempfile.TemporaryDirectory() as empty:
+        if args.dry_run and not args.workspace.is_dir():
+            args.workspace = Path(empty)  # shows what an empty workspace would take in
+        report = in_memory(args, partial(_take_in, args, items))
+    _print_report(args, report)
+    if report.problems and not report.has_items:
+        sys.stderr.write(f"nothing was taken in: not one row of {args.path} can be read\n")
+        return 1
+    return int(any(problem.ends for problem in report.problems))
 
 
-def _tell(args: argparse.Namespace, report: ImportReport) -> None:
+def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
     counts = report.counts
     would = "would be " if args.dry_run else ""
     for name in ("memories", "reviews", "summaries", "notes", "episodes"):
@@ -122,33 +124,27 @@ def _tell(args: argparse.Namespace, report: ImportReport) -> None:
         print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
     if counts["episodes.added"] and not (args.read or args.dry_run):
         print("nothing was learnt from the episodes yet: gateway-memory read")  # noqa: T201
-    for key, why in _LEFT_OUT.items():
+    for key, why in _OMITTED.items():
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:
             print(f"{number} {why}")  # noqa: T201
-    for problem in report.problems[:_SHOWN]:
+    for what, number in report.unknown.most_common(_SHOWN):
+        print(f"not known here, in {number} rows: {what}")  # noqa: T201
+    for problem in sorted(report.problems, key=lambda problem: not problem.ends)[:_SHOWN]:
         print(f"{problem.place}: {problem.reason}")  # noqa: T201
     if len(report.problems) > _SHOWN:
         print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
 
 
-async def _take_in(args: argparse.Namespace, items: Iterable[Item], workspace: Path) -> ImportReport:
-    scope = resolve_scope(**whose_of(args))
-    async with GatewayMemory(load_config(args.config), workspace) as memory:
-        with tqdm(desc="taken in", unit="item", disable=None) as bar:
-            report = await memory.importer.run(
-                items,
-                scope=scope,
-                forced=bool(named_of(args)),
-                dry_run=args.dry_run,
-                progress=bar.update,
-            )
-        if not args.dry_run:
-            await _embedded(memory)
-            if args.read:
-                forced = bool(named_of(args))
-                print("\n".join(await read_backlog(memory, scope if forced else None)))  # noqa: T201
-        return report
+async def _take_in(args: argparse.Namespace, items: Iterable[Item], memory: GatewayMemory) -> ImportReport:
+    scope, forced = resolve_scope(**whose_of(args)), bool(named_of(args))
+    with tqdm(desc="taken in", unit="item", disable=None) as bar:
+        report = await memory.importer.run(items, scope=scope, forced=forced, dry_run=args.dry_run, progress=bar.update)
+    if not args.dry_run:
+        await _embedded(memory)
+        if args.read:
+            print("\n".join(await read_backlog(memory, scope if forced else None)))  # noqa: T201
+    return report
 
 
 async def _embedded(memory: GatewayMemory) -> None:
@@ -169,33 +165,31 @@ def run_export(args: argparse.Namespace) -> int:
         return 2
     if args.format != "markdown":
         check_output(args.output)
-    return asyncio.run(_give(args))
-
-
-async def _give(args: argparse.Namespace) -> int:
-    async with GatewayMemory(load_config(args.config), args.workspace) as memory:
-        if args.format == "markdown":
-            amount = f"{await memory.exporter.copy(args.output)} files"
-        else:
-            exported = memory.exporter.feedback() if args.format == "feedback" else memory.exporter.rows()
-            rows = [row async for row in exported]
-            lines = [to_line(row) for row in rows]
-            if args.output:
-                write_private(args.output, "".join(lines).encode())
-            else:
-                sys.stdout.writelines(lines)
-            amount = f"{len(lines)} lines"
-        for folder in (await memory.exporter.scopes())[1]:
-            sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
-    sys.stderr.write(f"{amount} exported\n")
+    in_memory(args, partial(_write_export, args))
     return 0
+
+
+async def _write_export(args: argparse.Namespace, memory: GatewayMemory) -> None:
+    if args.format == "markdown":
+        amount = f"{await memory.exporter.copy(args.output)} files"
+    else:
+        rows = memory.exporter.feedback() if args.format == "feedback" else memory.exporter.rows()
+        lines = [to_line(row) async for row in rows]
+        if args.output:
+            write_private(args.output, "".join(lines).encode())
+        else:
+            sys.stdout.writelines(lines)
+        amount = f"{len(lines)} lines"
+    for folder in (await memory.exporter.scopes())[1]:
+        sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
+    sys.stderr.write(f"{amount} exported\n")
 
 
 def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
     scope = Scope.parse(args.scope)
     deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
-    if not deletion.is_shared and no_folder(args.workspace):
+    if not deletion.store.is_shared and no_folder(args.workspace):
         return 1
     for linked in deletion.linked_with(scope):
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")

@@ -24,7 +24,7 @@ async def review(ports: CommandPorts, session: Session, words: str) -> str:
     for each in reviews[:_LISTED]:
         reason = phrase(session, f"review_{each['reason']}", text=each["against_text"])
         whose = "" if each["scope"] == session.scope.key else f" ({shown(each['scope'])})"
-        lines += [f"- {each['id']} · {each['since'][:10]} · {each['text']}", f"  {reason}{whose}"]
+        lines += [f"- {each['id']} · {each['at'][:10]} · {each['text']}", f"  {reason}{whose}"]
     if len(reviews) > _LISTED:
         lines.append(phrase(session, "digest_more", number=len(reviews) - _LISTED))
     return "\n".join([*lines, phrase(session, "review_how")])
@@ -39,6 +39,7 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
                 "text": each.memory.text,
                 "reason": each.reason,
                 "scope": each.scope,
+                "at": iso_time(each.memory.at, ports.memory.zone),
                 "since": iso_time(each.at, ports.memory.zone),
                 "quote": each.memory.quote,
                 "turn": each.memory.turn,

@@ -4,17 +4,20 @@ Each field is one key of config.json5 in snake case; nothing else declares a key
 valid value in messages, if the annotation is not enough.
 """
 
+import ipaddress
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from pathlib import Path
 from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from extractor import ExtractorSettings, ReviewMode, check_model
+from gateway_memory.errors import ConfigError
 from gateway_memory.scope import is_name
 from notifier import NotifierSettings
 from recall import RecallSettings
@@ -338,6 +341,11 @@ class StoreSettings:
     large_scope_rows: Annotated[int, Ge(1000), Le(_MOST)] = 100_000
     max_memory_md_bytes: Annotated[int, Gt(0), Le(_MOST)] = 32768
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the memory is in PostgreSQL, where other hosts may have it open."""
+        return self.backend == "postgres"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySync:
@@ -393,3 +401,58 @@ class Config:
     def for_agent(self, agent_id: str) -> MemorySync:
         """Return the settings of one agent, or the defaults. Ids are compared without regard to case."""
         return self.agents.get(agent_id.lower(), self.defaults)
+
+
+# Where the service listens: from the options of the shell and the settings.
+
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names
+
+
+def serve_options(
+    config: Config, *, workspace: Path | None, default: Path, host: str | None, port: int | None, socket: str | None
+) -> Config:
+    """Return a config whose `serve` says where to serve what. The options that are given take precedence.
+
+    Its folders are absolute, and it has `tls` only where that is used.
+
+    workspace: the option. default: the folder if neither the option nor the config names one.
+
+    Raises:
+        ConfigError: the address needs TLS or names, or two agents have one folder.
+    """
+    settings = config.serve
+    if workspace is not None and settings.agents:
+        raise ConfigError("serve.agents names the folders of the agents: leave --workspace out, or serve.agents")
+    folders = {agent: Path(each.workspace) for agent, each in settings.agents.items()} or {"main": workspace or default}
+    workspaces = {agent: folder.expanduser().absolute() for agent, folder in folders.items()}
+    if len({folder.resolve() for folder in workspaces.values()}) < len(workspaces):
+        raise ConfigError("serve.agents: two agents have the same folder; a token would be good for both")
+    # An address that is given as an option takes the place of a socket in the config, and the other way round.
+    path = socket if socket is not None else "" if host is not None or port is not None else settings.socket
+    address = host if host is not None else settings.host
+    tls = settings.tls
+    if not path and not _is_loopback(address):
+        if not tls.certificate:
+            raise ConfigError(
+                f"{address}: others can reach this address, so the service needs serve.tls with a certificate and its "
+                "key; or listen at 127.0.0.1, or at a Unix socket (--socket)"
+            )
+        if address in _ANY and not settings.hosts:
+            raise ConfigError(f"{address}: serve.hosts must list the names by which clients reach the service")
+    serve = replace(
+        settings,
+        agents={agent: ServedAgent(workspace=str(folder)) for agent, folder in workspaces.items()},
+        host="127.0.0.1" if address.lower() == "localhost" else address,
+        port=settings.port if port is None else port,
+        socket=str(Path(path).expanduser().absolute()) if path else "",
+        tls=TlsSettings() if path else tls,
+    )
+    return replace(config, serve=serve)
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether an address can be reached from this machine alone. Of names, only localhost is known to be."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -1,7 +1,6 @@
 """What `gateway-memory connect HOST` and `gateway-memory disconnect HOST` do."""
 
 import argparse
-import filecmp
 import http.client
 import json
 import shutil
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
 from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
-from gateway_memory.errors import GatewayMemoryError
+from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.scope import OWNER
 
 _SECONDS: Final = 10.0
@@ -26,23 +25,21 @@ def run_connect(args: argparse.Namespace) -> int:
     token = (args.workspace.expanduser() / ".gateway-memory" / "token").absolute()
     config = args.config.expanduser().absolute() if args.config else None
     where = Where(url=args.url, token=token, workspace=args.workspace.expanduser().absolute(), config=config)
-    try:
-        plan = _plan(args, where)
-        _show(plan)
-        if args.dry_run:
-            _say(["Nothing was changed: this was a dry run."])
-            return 0
-        if plan.in_process:
-            check_workspace(where)
-        else:
-            check_service(where)
-        for source, target in plan.copies.items():
-            _copy(source, target)
-        for change in plan.changes:
-            change.connect()
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    plan = _plan(args, where)
+    _show(plan)
+    if args.dry_run:
+        _say(["Nothing was changed: this was a dry run."])
+        return 0
+    if plan.in_process:
+        check_workspace(where)
+    else:
+        check_service(where)
+    for source, target in plan.copies.items():
+        if _content(source) != _content(target):
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target)
+    for change in plan.changes:
+        change.connect()
     _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
     _say(list(plan.advice))
     _say([f"`gateway-memory disconnect {args.host}` takes it back."])
@@ -52,22 +49,18 @@ def run_connect(args: argparse.Namespace) -> int:
 def _show(plan: Plan) -> None:
     for change in plan.changes:
         _say([f"{change.path}:", *(change.shown() or ["  nothing to change"])])
-    new = [target for source, target in plan.copies.items() if not _is_copied(source, target)]
+    new = [target for source, target in plan.copies.items() if _content(source) != _content(target)]
     _say([f"{target}: gets the plugin's files" for target in new])
 
 
 def run_disconnect(args: argparse.Namespace) -> int:
     """Give the gateway its former config back, and remove the plugin. Return the exit code."""
-    try:
-        plan = _plan(args, Where(url="", token=Path()))
-        removed = [change.disconnect() for change in plan.changes]
-        for target in plan.copies.values():
-            shutil.rmtree(target, ignore_errors=True)
-            with suppress(OSError):  # what waits to be sent stays
-                target.parent.rmdir()
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    plan = _plan(args, Where(url="", token=Path()))
+    removed = [change.disconnect() for change in plan.changes]
+    for target in plan.copies.values():
+        shutil.rmtree(target, ignore_errors=True)
+        with suppress(OSError):  # what waits to be sent stays
+            target.parent.rmdir()
     _say([f"{plan.changes[-1].path}: {'the memory is out' if any(removed) else 'there is nothing of ours'}"])
     return 0
 
@@ -76,43 +69,44 @@ def check_service(where: Where) -> None:
     """Make one round trip with the token, which changes nothing.
 
     Raises:
-        ValueError: the service does not answer, or refuses the token.
+        UsageError: the service does not answer, or refuses the token.
     """
     try:
         token = where.token.read_text("utf-8").strip()
     except OSError:
-        raise ValueError(
+        raise UsageError(
             f"{where.token}: there is no token; `gateway-memory serve` makes it at its first start. "
             "Start it, and name its folder with --workspace. Nothing was changed."
         ) from None
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     body = json.dumps({"key": "gateway-memory connect", "done": True})  # of no session
     try:
-        with closing(_connection(where.url)) as connection:
+        with closing(connection_to(where.url)) as connection:
             connection.request("POST", "/v1/compaction", body, headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         problem = f"the service at {where.url} does not answer ({error}); start `gateway-memory serve` first"
-        raise ValueError(f"{problem}. Nothing was changed.") from None
+        raise UsageError(f"{problem}. Nothing was changed.") from None
     if status != http.client.OK:
         why = "does not know this token: is it that of another folder?" if status in (401, 403) else f"says {status}"
-        raise ValueError(f"the service at {where.url} {why} ({where.token}). Nothing was changed.")
+        raise UsageError(f"the service at {where.url} {why} ({where.token}). Nothing was changed.")
 
 
 def check_workspace(where: Where) -> None:
     """Open the memory once, and read from it.
 
     Raises:
-        ValueError: the memory or its config can't be used.
+        UsageError: the memory or its config can't be used.
     """
     try:
         with BlockingMemory(load_config(where.config), where.workspace) as memory:
             memory.command(memory.visit(user=OWNER), "/memory status")
     except (GatewayMemoryError, OSError) as error:
-        raise ValueError(f"the memory in {where.workspace} can't be used: {error}. Nothing was changed.") from None
+        raise UsageError(f"the memory in {where.workspace} can't be used: {error}. Nothing was changed.") from None
 
 
-def _connection(url: str) -> http.client.HTTPConnection:
+def connection_to(url: str) -> http.client.HTTPConnection:
+    """Return a connection to a service. Raises UsageError: the URL has another form; OSError: no Unix socket there."""
     if url.startswith("unix:"):
         connection = http.client.HTTPConnection("localhost", timeout=_SECONDS)
         connection.sock = socket.socket(socket.AF_UNIX)
@@ -121,7 +115,7 @@ def _connection(url: str) -> http.client.HTTPConnection:
         return connection
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url}: expected http://…, https://… or unix:/path")
+        raise UsageError(f"{url}: expected http://…, https://… or unix:/path")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     return kind(parts.hostname, parts.port, timeout=_SECONDS)
 
@@ -130,21 +124,9 @@ def _plan(args: argparse.Namespace, where: Where) -> Plan:
     return GATEWAYS[args.host](where, args.file.expanduser().absolute() if args.file else None)
 
 
-def _files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.is_file())
-
-
-def _is_copied(source: Path, target: Path) -> bool:
-    names = _files(source)
-    if not target.is_dir() or _files(target) != names:
-        return False
-    return filecmp.cmpfiles(source, target, names, shallow=False)[0] == names
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not _is_copied(source, target):
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target)
+def _content(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+    return {path.name: path.read_bytes() for path in files}
 
 
 def _say(lines: list[str]) -> None:

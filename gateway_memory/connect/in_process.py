@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import secrets
 import threading
 import time
 from collections import deque
@@ -12,35 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from gateway_memory.edge.phrases import texts
+from gateway_memory.runtime.ground import object_of, replace_private
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from gateway_memory.blocking import BlockingMemory
 
-# The tools that plugins in a gateway's process give its model: {name: (description, its one argument)}.
-
-TOOLS: Final = {
-    "search_memory": (
-        (
-            "Search the long-term memory of the person who is speaking, over all their chats. "
-            "Use it when something was said in another conversation, or a while ago."
-        ),
-        "query",
-    ),
-    "save_memory": (
-        "Save one lasting fact, as one sentence, into the long-term memory of the person who is speaking.",
-        "content",
-    ),
-    "memory_command": (
-        (
-            "Run a command on the long-term memory for the user, only if the user asks for it: "
-            '"search WORDS", "forget WORDS", "undo", "off", "on", "status", "list". '
-            "Give the answer to the user unchanged."
-        ),
-        "command",
-    ),
-}
-
+TOOLS: Final = {name: (tool["description"], tool["argument"]) for name, tool in texts("tools").items()}
+"""The tools that plugins in a gateway's process give its model: {name: (description, its one argument)}."""
 
 # The turns of a gateway that its memory has not taken yet, in order, on disk: for plugins in the gateway's process.
 
@@ -126,16 +106,7 @@ class Waiting:
         if not rows:
             self._file.unlink(missing_ok=True)
             return
-        temporary = self._file.with_name(f".{self._file.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            temporary.touch(mode=0o600)
-            with temporary.open("w", encoding="utf-8") as file:
-                file.writelines(f"{json.dumps(row)}\n" for row in rows)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_private(self._file, "".join(f"{json.dumps(row)}\n" for row in rows).encode())
 
     def _stored(self) -> Iterator[dict[str, Any]]:
         try:
@@ -143,11 +114,8 @@ class Waiting:
         except FileNotFoundError:
             return
         for line in lines:
-            try:
-                turn = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(turn, dict) and isinstance(turn.get("id"), str):
+            turn = object_of(line)
+            if isinstance(turn.get("id"), str):
                 yield turn
 
     @contextmanager

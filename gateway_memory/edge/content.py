@@ -13,7 +13,7 @@ from gateway_memory.store.journal.session_state import Observation
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 """A text: a string, or content parts. Type checkers can't distinguish them, so they are checked at run time."""
 
-_SAID: Final = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_TEXT_FIELDS: Final = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The field with the text, by a part's type. Other parts (images, files, tool calls, thoughts) have no text."""
 _OF_TOOLS: Final = {
     "tool_result": "content",
@@ -162,8 +162,8 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
     kind = _field(part, "type")
     if not isinstance(kind, str):
         kind = None
-    if kind in _SAID:
-        return _field(part, _SAID[kind])
+    if kind in _TEXT_FIELDS:
+        return _field(part, _TEXT_FIELDS[kind])
     if kind in _OF_TOOLS:
         return _field(part, _OF_TOOLS[kind]) if tools else None
     if kind not in (None, "message"):

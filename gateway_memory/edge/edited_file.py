@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.errors import UsageError
+from gateway_memory.runtime.ground import object_of
+
 _SECRET_MODE: Final = 0o600
 
 
@@ -27,21 +30,17 @@ class EditedFile:
         """Return the text, with its line ends and its byte order mark; None without a file.
 
         Raises:
-            ValueError: it is not UTF-8.
+            UsageError: it is not UTF-8.
         """
         try:
             return self.path.read_bytes().decode() if self.path.exists() else None
         except UnicodeDecodeError:
-            raise ValueError(f"{self.path}: this is no UTF-8; mend it first") from None
+            raise UsageError(f"{self.path}: this is no UTF-8; mend it first") from None
 
     def known(self) -> dict[str, Any]:
         """Return the record of the last edit, or {} if it can't be read. The file itself is then authoritative."""
-        try:
-            known = json.loads(self.record.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        is_ours = isinstance(known, dict) and "after" in known and isinstance(known.get("before", 0), str | None)
-        return known if is_ours else {}
+        known = object_of(self.record.read_bytes()) if self.record.is_file() else {}
+        return known if "after" in known and isinstance(known.get("before", 0), str | None) else {}
 
     def write(self, before: str | None, after: str, others: Callable[[], Mapping[str, Any]]) -> None:
         """Put a text with ours in the place of a former one.

@@ -25,6 +25,12 @@ def texts(name: str) -> Mapping[str, Any]:
     return content
 
 
+def fill(file: str, name: str, /, **values: object) -> str:
+    """Return a text of a file that has it in one language, with its values filled in."""
+    text: str = texts(file)[name]
+    return text.format(**values)
+
+
 def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
     text: str = texts("phrases")[phrase][language]

@@ -48,8 +48,9 @@ async def listening(
         writer.close()
         answering.discard(task)
 
-    path = _socket_of(workspace, os.getpid())
-    listener = None if path is None else _bound(path)
+    folder = _folder()
+    path = folder and folder / f"{_name(workspace)}-{os.getpid()}.sock"
+    listener = path and _bound(path)
     if path is None or listener is None:
         yield False
         return
@@ -74,13 +75,13 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
 
     for path in paths:
         with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(min(_CONNECT_SECONDS, _left(until)))
+            connection.settimeout(min(_CONNECT_SECONDS, _remaining(until)))
             try:
                 connection.connect(str(path))
             except ConnectionRefusedError:  # its process was killed
                 path.unlink(missing_ok=True)
                 continue
-            connection.settimeout(_left(until))
+            connection.settimeout(_remaining(until))
             connection.sendall(json.dumps(dict(request)).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 response = json.loads(stream.readline(_LONGEST_LINE))
@@ -89,7 +90,7 @@ def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SE
     return None
 
 
-def _left(until: float) -> float:
+def _remaining(until: float) -> float:
     if (seconds := until - time.monotonic()) <= 0:
         raise TimeoutError
     return seconds
@@ -108,11 +109,6 @@ def _bound(path: Path) -> "socket.socket | None":
         listener.close()
         return None
     return listener
-
-
-def _socket_of(workspace: Path, process: int) -> Path | None:
-    folder = _folder()
-    return None if folder is None else folder / f"{_name(workspace)}-{process}.sock"
 
 
 def _name(workspace: Path) -> str:

@@ -11,13 +11,15 @@ import time
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.edited_file import EditedFile
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import fill, texts
 from gateway_memory.edge.prompts import own_command
+from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
@@ -25,9 +27,7 @@ from gateway_memory.hooks.outcome import last_outcomes
 # `hooks status`: what is installed, how each hook's last run ended, and what a person can do about it.
 
 
-def _text(name: str, /, **values: object) -> str:
-    text: str = texts("hooks")[name]
-    return text.format(**values)
+_text: Final = partial(fill, "hooks")
 
 
 def status_lines(project: Path, workspace: str | None) -> list[str]:
@@ -36,7 +36,7 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
     workspace: None for the one that the installed hooks name, else `.memory` in the project.
 
     Raises:
-        ValueError: an editor's file is damaged.
+        UsageError: an editor's file is damaged.
     """
     lines, files = [], dict[str, Path]()
     for editor, name in FILES.items():
@@ -117,7 +117,7 @@ def _parsed(path: Path, content: bytes) -> Any:
     try:
         return json.loads(content.removeprefix(BOM_UTF8).strip() or b"{}")
     except (ValueError, RecursionError):
-        raise ValueError(f"{path}: this is no JSON; mend it first") from None
+        raise UsageError(f"{path}: this is no JSON; mend it first") from None
 
 
 _CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
@@ -127,18 +127,14 @@ _CHECK_SECONDS: Final = 30.0
 
 def run(args: argparse.Namespace) -> int:
     """Execute a parsed `hooks` command, and return the exit code."""
-    try:
-        project = _project(args.project)
-        config = args.config.expanduser().absolute() if getattr(args, "config", None) else None
-        if args.action == "status":
-            lines = status_lines(project or Path.cwd(), args.workspace)
-        elif args.action == "install":
-            lines = [install(args.editor, project, args.workspace, config=config)]
-        else:
-            lines = [undo(args.editor, project)]
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+    project = _project(args.project)
+    config = args.config.expanduser().absolute() if getattr(args, "config", None) else None
+    if args.action == "status":
+        lines = status_lines(project or Path.cwd(), args.workspace)
+    elif args.action == "install":
+        lines = [install(args.editor, project, args.workspace, config=config)]
+    else:
+        lines = [undo(args.editor, project)]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
@@ -148,7 +144,7 @@ def _project(project: Path | None) -> Path | None:
         return None
     folder = project.expanduser().absolute()
     if not folder.is_dir():
-        raise ValueError(f"{folder}: there is no such project; name its folder with --project")
+        raise UsageError(f"{folder}: there is no such project; name its folder with --project")
     return folder
 
 
@@ -158,7 +154,7 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
     project: None for the file of all projects.
 
     Raises:
-        ValueError: the file is not a JSON object of the expected form, or our command does not run in an editor's
+        UsageError: the file is not a JSON object of the expected form, or our command does not run in an editor's
             environment. The file is unchanged.
     """
     file = _file(editor, project)
@@ -180,7 +176,7 @@ def _check(command: str, config: Path | None) -> None:
     """Run the command as an editor would: in a shell without our virtual environment.
 
     Raises:
-        ValueError: the command does not run, or the config has mistakes.
+        UsageError: the command does not run, or the config has mistakes.
     """
     environment = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
     tried = f"{command} config check {shlex.quote(str(config.absolute()))}" if config else f"{command} --help"
@@ -194,10 +190,10 @@ def _check(command: str, config: Path | None) -> None:
             timeout=_CHECK_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise ValueError(_text("no_answer", command=tried, seconds=_CHECK_SECONDS)) from None
+        raise UsageError(_text("no_answer", command=tried, seconds=_CHECK_SECONDS)) from None
     if done.returncode:
         output = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise ValueError(_text("ends_with", command=tried, code=done.returncode, output=output))
+        raise UsageError(_text("ends_with", command=tried, code=done.returncode, output=output))
 
 
 def undo(editor: Editor, project: Path | None) -> str:
@@ -270,7 +266,7 @@ def _read(path: Path, text: str | None) -> dict[str, Any]:
     document = _parsed(path, (text or "").encode())
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
-        raise ValueError(f'{path}: expected an object whose "hooks" holds a list for each event')
+        raise UsageError(f'{path}: expected an object whose "hooks" holds a list for each event')
     return dict(document)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_memory.errors import place_of
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.hook import InterruptedHook
-from gateway_memory.runtime.ground import private_file
+from gateway_memory.runtime.ground import object_of, private_file
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 
 if TYPE_CHECKING:
@@ -112,13 +112,12 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
     except OSError:
         return
     for line in lines:
-        with contextlib.suppress(ValueError, RecursionError):
-            row = json.loads(line)
-            if not isinstance(row, dict) or row.get("outcome") not in OUTCOMES:
-                continue
-            times = [row.get(name) for name in ("at", "seconds", "limit")]
-            if all(isinstance(each, int | float) and 0 <= each < _LAST for each in times):
-                yield row
+        row = object_of(line)
+        times = [row.get(name) for name in ("at", "seconds", "limit")]
+        if row.get("outcome") in OUTCOMES and all(
+            isinstance(each, int | float) and 0 <= each < _LAST for each in times
+        ):
+            yield row
 
 
 def _older(path: Path) -> Path:

@@ -8,14 +8,12 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import tzinfo
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from extractor import is_greeting, is_small_talk
 from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.state import HookInput, hook_key, zone_of
-from gateway_memory.scope import Scope
+from gateway_memory.hooks.editors import HookInput, hook_key, zone_of
 from gateway_memory.store.journal.injected import open_injected
 
 if TYPE_CHECKING:
@@ -54,10 +52,9 @@ def relevant(event: HookInput, now: float) -> str:
     with open_injected(event.workspace, event.session_id) as injected:
         if not injected.recalls(hook_key(event.session_id), configured=wanted["enabled"]):
             return ""
-        joined = event.joined
-        hits: Sequence[_Hit | Line] | None = _by_gateway(event.workspace, message, wanted, event.until, joined)
+        hits: Sequence[_Hit | Line] | None = _by_gateway(event, message, wanted)
         if hits is None:
-            hits = _in_place(event.workspace, message, wanted, now, zone, joined)
+            hits = _in_place(event, message, wanted, now, zone)
         new = injected.fresh([(line.id, line.text) for line in hits])
         fresh = [line for line, is_new in zip(hits, new, strict=True) if is_new]
         text = relevant_block(fresh, zone, wanted["maxInjectedTokens"])
@@ -65,14 +62,12 @@ def relevant(event: HookInput, now: float) -> str:
         return text
 
 
-def _by_gateway(
-    workspace: Path, message: str, wanted: dict[str, Any], until: float, joined: Scope | None
-) -> Sequence[_Hit] | None:
+def _by_gateway(event: HookInput, message: str, wanted: dict[str, Any]) -> Sequence[_Hit] | None:
     """Return what a gateway finds for a message, best first; None if none answers in time."""
     request = {"agent": "main", "prompt": message, "limit": wanted["maxResults"], "min_score": wanted["minScore"]}
-    if joined:
+    if joined := event.joined:
         request["project"] = joined.name
-    response = ask(workspace, request, seconds=_ASK_SHARE * (until - time.monotonic()))
+    response = ask(event.workspace, request, seconds=_ASK_SHARE * (event.until - time.monotonic()))
     try:
         return None if response is None else [_Hit(**row) for row in response["rows"]]
     except (KeyError, TypeError):  # a gateway of another version
@@ -80,13 +75,14 @@ def _by_gateway(
 
 
 def _in_place(
-    workspace: Path, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None, joined: Scope | None
+    event: HookInput, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None
 ) -> "Sequence[Line]":
     """Search by words, in this process."""
     from gateway_memory.hooks.words import lines_of  # a gateway's answer does not need these imports
     from recall import related
 
-    lines = lines_of(workspace, zone, now)
-    lines += lines_of(workspace, zone, now, joined) if joined else []
+    lines = lines_of(event.workspace, zone, now)
+    if joined := event.joined:
+        lines += lines_of(event.workspace, zone, now, joined)
     hits = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
     return [line for _, line in hits]

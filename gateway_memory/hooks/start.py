@@ -25,7 +25,7 @@ from gateway_memory.context.opening_text import (
     with_marks,
 )
 from gateway_memory.errors import StoreError
-from gateway_memory.hooks.state import settings_of, zone_of
+from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -61,7 +61,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
         return day_of(at, zone)
 
     about = profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else []
-    hits = _found(lines, queries_of(known.last), wanted["maxFound"], now, zone)
+    hits = _related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
             memory=with_marks(memory, known.outdated),
@@ -148,7 +148,7 @@ def _of_project(lines: Sequence[Line], day: Callable[[float], str]) -> list[Open
     return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in permitted]
 
 
-def _found(
+def _related(
     lines: Sequence[Line], queries: Sequence[str], limit: int, now: float, zone: tzinfo | None
 ) -> list[OpeningMemory]:
     """Return the memories that are related to what the last session left open, one for each in turn."""

@@ -4,6 +4,7 @@ Everything may import this, also `extractor`, `recall` and `notifier`, which imp
 It imports nothing of ours, and at first next to nothing at all.
 """
 
+import json
 import logging
 import os
 import re
@@ -29,6 +30,29 @@ def private_file(path: Path) -> None:
     A library then opens it by its name. SQLite gives its write-ahead log the mode of the database.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Put a file that this user alone can read in the place of another, wholly or not at all. Raises OSError."""
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def object_of(content: bytes | str) -> dict[str, Any]:
+    """Return the object in a text of JSON; {} if there is none."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.

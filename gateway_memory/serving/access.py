@@ -19,8 +19,9 @@ from typing import Any, Final, Literal
 from starlette.datastructures import Headers
 
 from gateway_memory.errors import UsageError, WorkspaceError
+from gateway_memory.runtime.ground import replace_private
 from gateway_memory.scope import Scope
-from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 
 _HOST: Final = "token"
@@ -93,21 +94,13 @@ def _create(path: Path, text: str) -> None:
     if path.exists():
         return
     spare = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    _write(spare, text)
+    replace_private(spare, text.encode())
     try:
         os.link(spare, path)
     except FileExistsError:  # another process was first
         pass
     finally:
         spare.unlink()
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
 
 
 class ClientTokens:
@@ -167,14 +160,11 @@ class ClientTokens:
         return self._read[1]
 
     def _change(self, change: Callable[[Sequence[Client]], Sequence[Client]]) -> None:
-        spare = self._path.with_name(f".{self._path.name}-{secrets.token_hex(4)}")
         try:
             with locked(self._workspace):
                 rows = [asdict(each) for each in change(self.all())]
-                _write(spare, json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
-                spare.replace(self._path)
+                replace_private(self._path, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n".encode())
         except OSError as error:
-            spare.unlink(missing_ok=True)
             raise WorkspaceError(f"{self._path}: {error.strerror or error}") from error
 
 

@@ -1,14 +1,16 @@
-"""The service as an ASGI application: its routes, and what is checked around each of them."""
+"""The service as an ASGI application: its streams of changes, its routes, and what is checked around each of them."""
 
 import asyncio
+import json
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Self, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -18,24 +20,175 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.settings import LimitSettings
+from gateway_memory.config.settings import Config, LimitSettings
+from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
-from gateway_memory.serving.changes import ChangeFeed, Listener
-from gateway_memory.serving.errors import ServiceError, error_response, service_error
-from gateway_memory.serving.request import parsed_body
+from gateway_memory.serving.request import ServiceError, error_response, parsed_body, service_error
+from notifier import Event
+
+Kind: TypeAlias = Literal["client", "page"]
+
+_MOST_WAITING: Final = 1000
+_ALIVE_SECONDS: Final = 15.0
+
+
+class Listener:
+    """Events that one client has not taken yet. When there are too many, the oldest are dropped and counted."""
+
+    def __init__(self, most: int = _MOST_WAITING) -> None:
+        self._waiting: deque[Event] = deque(maxlen=most)
+        self._woken = asyncio.Event()
+        self._closed = False
+        self._lost = 0
+
+    def put(self, event: Event) -> None:
+        """Queue an event."""
+        self._lost += len(self._waiting) == self._waiting.maxlen
+        self._waiting.append(event)
+        self._woken.set()
+
+    def close(self) -> None:
+        """End the stream once the queue is empty."""
+        self._closed = True
+        self._woken.set()
+
+    async def stream(self, alive_seconds: float = _ALIVE_SECONDS) -> AsyncIterator[bytes]:
+        """Yield the events in the form of server-sent events, and a comment from time to time."""
+        yield b": listening\n\n"
+        while not (self._closed and not self._waiting):
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                yield f"event: lost\ndata: {json.dumps({'lost': lost})}\n\n".encode()
+            elif self._waiting:
+                yield _sent(self._waiting.popleft())
+            else:
+                self._woken.clear()
+                try:
+                    async with asyncio.timeout(alive_seconds):
+                        await self._woken.wait()
+                except TimeoutError:
+                    yield b": alive\n\n"
+
+
+class ChangeFeed:
+    """The notifier's channel to the listeners of one agent. most: the maximum number of listeners of each kind."""
+
+    name = "http"
+    early = False
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._listeners: dict[Listener, Kind] = {}
+        self._closed = False
+
+    def announce(self, event: Event) -> None:
+        """Hand an event to every listener."""
+        for listener in self._listeners:
+            listener.put(event)
+
+    def add(self, kind: Kind) -> Listener:
+        """Add a listener. Open pages take no place of clients, and clients none of pages.
+
+        Raises:
+            ServiceError: there are too many, or the service is stopping.
+        """
+        if self._closed:
+            raise ServiceError("closing", "the service is stopping; listen again in some seconds")
+        if list(self._listeners.values()).count(kind) >= self._most:
+            raise ServiceError("busy", f"{self._most} {kind}s are listening already (serve.limits.listeners)")
+        listener = Listener()
+        self._listeners[listener] = kind
+        return listener
+
+    def remove(self, listener: Listener) -> None:
+        """Remove a listener."""
+        self._listeners.pop(listener, None)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        for listener in self._listeners:
+            listener.close()
+
+
+def _sent(event: Event) -> bytes:
+    data = {"scope": event.scope, "at": event.at, "changes": [asdict(change) for change in event.changes]}
+    identity = f"id: {event.origin}:{event.number}\n" if event.number else ""
+    text = f"{identity}event: change\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return text.encode("utf-8", "replace")
+
+
+# The stream that tells an open page when there is something new, as server-sent events without any text.
+
+_LOOK_SECONDS: Final = 1.0
+_ALIVE_LOOKS: Final = 15
+_PAGE_COUNTERS: Final = ("turns.", "extraction.", "sessions.", "feedback.", "failures.", "model.")
+"""The counters that change with what the page shows; looking at the page changes none of them."""
+
+
+async def news(listener: Listener, metrics: Metrics) -> AsyncIterator[bytes]:
+    """Yield an event whenever something has changed, at most once a second, until the listener is closed."""
+    yield b"retry: 2000\n\n"
+    before, quiet = _state(metrics), 0
+    async for sent in listener.stream(_LOOK_SECONDS):
+        now = _state(metrics)
+        quiet += 1
+        if now != before or sent.startswith((b"id:", b"event:")):
+            before, quiet = now, 0
+            yield b"event: news\ndata:\n\n"
+        elif quiet >= _ALIVE_LOOKS:
+            quiet = 0
+            yield b": alive\n\n"
+
+
+def _state(metrics: Metrics) -> int:
+    return sum(number for name, number in metrics.counts.items() if name.startswith(_PAGE_COUNTERS))
+
+
+# The application.
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
-class OpenAgent(Protocol):
-    """An open memory of the service."""
+class OpenAgent:
+    """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
 
-    def closed(self) -> AbstractAsyncContextManager[Path]:
-        """Close the memory meanwhile, so that its workspace, which is returned, can be used alone."""
+    def __init__(self, service: "Service", agent: str, folder: Path, config: Config) -> None:
+        self._service = service
+        self._agent = agent
+        self._folder = folder
+        self._config = config
+        self._open = AsyncExitStack()
+        self._closing = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        channels = [self._service.feeds[self._agent]]
+        made = GatewayMemory(self._config, self._folder, agent=self._agent, channels=channels)
+        memory = await self._open.enter_async_context(made)
+        self._service.agents[self._agent] = AgentCalls(self._agent, memory)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    @asynccontextmanager
+    async def closed(self) -> AsyncIterator[Path]:
+        """Close the memory meanwhile, so that its workspace, which is returned, can be used alone.
+
+        Requests are refused meanwhile, to be repeated in some seconds.
+        """
+        async with self._closing:
+            del self._service.agents[self._agent]
+            try:
+                await self._open.aclose()
+                yield self._folder
+            finally:
+                if not self._service.stopping.is_set():
+                    await self.__aenter__()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_type_hints
 
 from pydantic.json_schema import models_json_schema
@@ -23,7 +24,7 @@ from gateway_memory.identity import Facts, Refused
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import KINDS
 from gateway_memory.serving import models
-from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 
@@ -159,9 +160,7 @@ class AgentCalls:
             return models.CommandAnswer(**await work())
         # A plan that could not be carried out is carried out later, so a failure proves nothing.
         record = self._request("command", request, session)
-        return models.CommandAnswer(
-            **await self.memory.once(record, work, unknown=if_interrupted, sure=False)
-        )
+        return models.CommandAnswer(**await self.memory.once(record, work, unknown=if_interrupted, sure=False))
 
     async def search(self, request: models.Search) -> models.FoundHits:
         """Search the speaker's memory."""
@@ -297,70 +296,38 @@ def _endpoint(call: Callable[[AgentCalls, Any], Awaitable[models.ResponseBody]])
     return Endpoint(name=call.__name__, request=request, response=response, call=call, help=help_text)
 
 
-ENDPOINTS: Final = (
-    _endpoint(AgentCalls.before_reply),
-    _endpoint(AgentCalls.after_reply),
-    _endpoint(AgentCalls.command),
-    _endpoint(AgentCalls.search),
-    _endpoint(AgentCalls.get),
-    _endpoint(AgentCalls.observe),
-    _endpoint(AgentCalls.compaction),
-    _endpoint(AgentCalls.end_session),
-    _endpoint(AgentCalls.flush),
-    _endpoint(AgentCalls.save_fact),
-    _endpoint(AgentCalls.save_summary),
-)
+ENDPOINTS: Final = tuple(_endpoint(call) for name, call in vars(AgentCalls).items() if not name.startswith("_"))
 
 
 # /openapi.json: the description of the service, made from its models.
 
-_SCHEMAS: Final = "#/components/schemas/"
-_TOKEN: Final = [{"token": list[str]()}]
-_OTHERS: Final[tuple[tuple[str, str, str, list[dict[str, list[str]]]], ...]] = (
-    ("/healthz", "Whether the process runs.", "application/json", []),
-    ("/readyz", "Whether the memories are open; 503 until they are.", "application/json", []),
-    ("/metrics", "The metrics of all agents, for Prometheus.", "text/plain", _TOKEN),
-    ("/v1/changes", "The changes of the agent's memories, as server-sent events.", "text/event-stream", _TOKEN),
-)
-
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the description in the form of OpenAPI 3.1."""
+    """Return the description in the form of OpenAPI 3.1: that of `openapi.json`, with the calls and their models."""
     wanted: list[tuple[type[models.RequestBody | models.ResponseBody], Literal["validation", "serialization"]]] = [
         (models.Error, "serialization")
     ]
     for each in ENDPOINTS:
         wanted += [(each.request, "validation"), (each.response, "serialization")]
-    refs, schemas = models_json_schema(wanted, ref_template=_SCHEMAS + "{model}")
-    paths: dict[str, Any] = {}
-    errors = {"default": _response("An error.", "application/json", refs[models.Error, "serialization"])}
+    refs, schemas = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
+    description: dict[str, Any] = json.loads(Path(__file__).with_name("openapi.json").read_bytes())
+    description["info"]["version"] = __version__
+    description["components"]["schemas"] = schemas["$defs"]
+    error = _response("An error.", refs[models.Error, "serialization"])
     for each in ENDPOINTS:
         body = {"required": True, "content": {"application/json": {"schema": refs[each.request, "validation"]}}}
-        response = _response(each.help, "application/json", refs[each.response, "serialization"])
-        paths[f"/v1/{each.name}"] = {
+        response = _response(each.help, refs[each.response, "serialization"])
+        description["paths"][f"/v1/{each.name}"] = {
             "post": {
                 "operationId": each.name,
                 "summary": each.help,
                 "requestBody": body,
-                "responses": {"200": response, **errors},
+                "responses": {"200": response, "default": error},
             }
         }
-    for path, text, media, security in _OTHERS:
-        paths[path] = {
-            "get": {"summary": text, "security": security, "responses": {"200": _response(text, media, {}), **errors}}
-        }
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "gateway-memory", "version": __version__},
-        "paths": paths,
-        "components": {
-            "schemas": schemas["$defs"],
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-        "security": _TOKEN,
-    }
+    return description
 
 
-def _response(text: str, media: str, schema: Any) -> dict[str, Any]:
-    return {"description": text, "content": {media: {"schema": schema}}}
+def _response(text: str, schema: Any) -> dict[str, Any]:
+    return {"description": text, "content": {"application/json": {"schema": schema}}}

@@ -9,22 +9,18 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import h11
 import uvicorn
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gateway_memory.config.settings import Config
+from gateway_memory.config.settings import Config, ServeSettings
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.memory import GatewayMemory
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.serving.access import Access
-from gateway_memory.serving.app import Service, make_app
-from gateway_memory.serving.calls import AgentCalls
-from gateway_memory.serving.changes import ChangeFeed
-from gateway_memory.serving.options import ServeOptions
+from gateway_memory.serving.app import ChangeFeed, OpenAgent, Service, make_app
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -136,40 +132,6 @@ _HEADER_BYTES: Final = 32_768
 _CONNECT_SECONDS: Final = 1.0
 
 
-class _OpenAgent:
-    """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
-
-    def __init__(self, service: Service, agent: str, folder: Path, config: Config) -> None:
-        self._service = service
-        self._agent = agent
-        self._folder = folder
-        self._config = config
-        self._open = AsyncExitStack()
-        self._closing = asyncio.Lock()
-
-    async def __aenter__(self) -> Self:
-        channels = [self._service.feeds[self._agent]]
-        made = GatewayMemory(self._config, self._folder, agent=self._agent, channels=channels)
-        memory = await self._open.enter_async_context(made)
-        self._service.agents[self._agent] = AgentCalls(self._agent, memory)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._open.aclose()
-
-    @contextlib.asynccontextmanager
-    async def closed(self) -> AsyncIterator[Path]:
-        """See `OpenAgent`. Requests are refused meanwhile, to be repeated in some seconds."""
-        async with self._closing:
-            del self._service.agents[self._agent]
-            try:
-                await self._open.aclose()
-                yield self._folder
-            finally:
-                if not self._service.stopping.is_set():
-                    await self.__aenter__()
-
-
 class _Server(uvicorn.Server):
     """uvicorn's server, without its handlers of signals: they would end the process before the memories are closed."""
 
@@ -180,12 +142,11 @@ class _Server(uvicorn.Server):
 
 async def serve(
     config: Config,
-    options: ServeOptions,
     *,
     started: Callable[[str], None],
     extensions: Sequence[Extension] = (),
 ) -> None:
-    """Serve the agents that the options name until SIGTERM or SIGINT.
+    """Serve the agents of a config, as `serve_options` returns it, until SIGTERM or SIGINT.
 
     started: called with the address when the service listens and its memories are open.
 
@@ -194,13 +155,14 @@ async def serve(
         UsageError: the file of a token can't be trusted, or the socket is another service's.
         StoreError: a memory can't be opened.
     """
-    access = Access(options.workspaces, hosts=options.hosts, origins=config.serve.origins)
-    limits = config.serve.limits
-    feeds = {agent: ChangeFeed(limits.listeners) for agent in options.workspaces}
+    settings, limits = config.serve, config.serve.limits
+    workspaces = {agent: Path(served.workspace) for agent, served in settings.agents.items()}
+    access = Access(workspaces, hosts=(*settings.hosts, settings.host), origins=settings.origins)
+    feeds = {agent: ChangeFeed(limits.listeners) for agent in workspaces}
     service = Service(access=access, limits=limits, feeds=feeds)
     async with AsyncExitStack() as stack:
         routes = [route for each in extensions for route in await stack.enter_async_context(each(service))]
-        listener, address = stack.enter_context(_listening(options))
+        listener, address = stack.enter_context(_listening(settings))
         server = _Server(
             uvicorn.Config(
                 make_app(service, routes),
@@ -215,8 +177,8 @@ async def serve(
                 timeout_keep_alive=limits.keep_alive_seconds,
                 timeout_graceful_shutdown=limits.grace_seconds,
                 h11_max_incomplete_event_size=_HEADER_BYTES,
-                ssl_certfile=options.certificate or None,
-                ssl_keyfile=options.key or None,
+                ssl_certfile=settings.tls.certificate or None,
+                ssl_keyfile=settings.tls.key or None,
             )
         )
         try:
@@ -240,11 +202,11 @@ async def serve(
         # The sockets close first, then the requests end, then the memories close.
         running = await stack.enter_async_context(_answering(server, listener))
         running.add_done_callback(lambda _: stopped.set())
-        for agent, folder in options.workspaces.items():
-            memory = _OpenAgent(service, agent, folder, config)
+        for agent, folder in workspaces.items():
+            memory = OpenAgent(service, agent, folder, config)
             service.open[agent] = await memories.enter_async_context(memory)
         service.ready = True
-        log.info("service.started", agents=len(options.workspaces))
+        log.info("service.started", agents=len(workspaces))
         if not stopped.is_set():
             started(address)
         await stopped.wait()
@@ -276,24 +238,24 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _listening(options: ServeOptions) -> Iterator[tuple[socket.socket, str]]:
+def _listening(settings: ServeSettings) -> Iterator[tuple[socket.socket, str]]:
     """Open the listening socket; yields it with its address in words."""
-    if options.socket:
-        with _unix_socket(Path(options.socket)) as listener:
-            yield listener, f"unix:{options.socket}"
+    if settings.socket:
+        with _unix_socket(Path(settings.socket)) as listener:
+            yield listener, f"unix:{settings.socket}"
         return
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # By the protocol's number asyncio knows to send small answers at once; without it, each would wait 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((options.host, options.port))
+            listener.bind((settings.host, settings.port))
         except OSError as error:
-            where = f"{options.host}:{options.port}"
+            where = f"{settings.host}:{settings.port}"
             raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
-        name = f"[{options.host}]" if ":" in options.host else options.host
-        scheme = "https" if options.certificate else "http"
+        name = f"[{settings.host}]" if ":" in settings.host else settings.host
+        scheme = "https" if settings.tls.certificate else "http"
         yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
     finally:
         listener.close()

@@ -260,20 +260,15 @@ class Deletion:
     workspace: Path
     store: StoreSettings
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other hosts have the memory open, and it is deleted while they run."""
-        return self.store.backend == "postgres"
-
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
-        if not self.is_shared:
+        if not self.store.is_shared:
             return _linked_with(self.workspace, scope)
         return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
-        if not self.is_shared:
+        if not self.store.is_shared:
             return _survey(self.workspace, self._all(scope))
         return self._tables().count(self._all(scope))
 
@@ -284,7 +279,7 @@ class Deletion:
             UsageError: another process has the workspace open.
             StoreError: something can't be deleted. The deletion can be repeated.
         """
-        if not self.is_shared:
+        if not self.store.is_shared:
             return delete(self.workspace, scope)
         tables, scopes = self._tables(), self._all(scope)
         proof = Proof(before=tables.count(scopes), limits=_LIMITS)

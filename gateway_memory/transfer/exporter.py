@@ -17,7 +17,7 @@ from gateway_memory.store.markdown import parse
 from gateway_memory.store.record import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.follower import Storage, record_of
-from gateway_memory.transfer.memories import note_file, prose_of
+from gateway_memory.transfer.layouts import note_file, prose_of
 
 _ALL: Final = 1 << 40
 _EPISODES_AT_ONCE: Final = 500

@@ -1,8 +1,11 @@
-"""Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
+"""Import the items of another memory, without duplicates, without text that was forgotten here, and within limits.
+
+And learn from its episodes: they become turns again, and are processed as turns are.
+"""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -11,13 +14,19 @@ from typing import Any, Final
 from extractor import clean, same_text
 from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.capture.reader import OVER_BUDGET
 from gateway_memory.errors import UsageError
+from gateway_memory.identity import session_types
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope, forms
 from gateway_memory.store.documents import MEMORY_FILE, day_file
+from gateway_memory.store.journal.episodes import Episode, Episodes
+from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import MemoryRecord, Review
+from gateway_memory.store.record import Review
+from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
 from gateway_memory.transfer.items import (
     EpisodeItem,
@@ -38,10 +47,17 @@ class ImportReport:
     counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full), .waiting (for a
     person); reviews.added, .known; summaries.added, .known; notes.added, .known; episodes.added, .known;
     ignored.<kind>.
+    unknown: the numbers of rows that hold something which is not known here, by what that is, in words.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def has_items(self) -> bool:
+        """Whether any item could be read, be it new or known."""
+        return any(number and not name.startswith("ignored.") for name, number in self.counts.items())
 
 
 class KnownMemories:
@@ -66,15 +82,6 @@ class KnownMemories:
         return True
 
 
-_PARTS: Final[Mapping[type[Item], tuple[str, int]]] = {
-    MemoryItem: ("memories", 2_000),
-    ReviewItem: ("reviews", 2_000),
-    NoteItem: ("notes", 500),
-    SummaryItem: ("summaries", 2_000),
-    EpisodeItem: ("episodes", 500),
-}
-"""What a report calls the items of a kind, and how many are taken in together; in this order at the end. One
-`/memory undo` reverts a plan of memories."""
 _READ_AT_ONCE: Final = 100
 _LOOK_SECONDS: Final = 0.5
 _CHUNK: Final = 500
@@ -110,18 +117,21 @@ class Importer:
         """
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
-        handlers: dict[type[Item], Callable[..., Coroutine[Any, Any, Mapping[str, int]]]] = {
-            MemoryItem: partial(self._memories, {}),
-            ReviewItem: self._reviews,
-            EpisodeItem: self._episodes,
-            SummaryItem: self._summaries,
-            NoteItem: self._notes,
+        # What a report calls the items of a kind, how many are taken in at once, and by what; in this order at the end.
+        # One `/memory undo` reverts a plan of memories.
+        kinds: dict[type[Item], tuple[str, int, Callable[..., Coroutine[Any, Any, Mapping[str, int]]]]] = {
+            MemoryItem: ("memories", 2_000, partial(self._memories, {})),
+            ReviewItem: ("reviews", 2_000, self._reviews),
+            NoteItem: ("notes", 500, self._notes),
+            SummaryItem: ("summaries", 2_000, self._summaries),
+            EpisodeItem: ("episodes", 500, self._episodes),
         }
 
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose))
-            counts = await handlers[kind](whose, part, dry_run=dry_run)
-            report.counts.update({f"{_PARTS[kind][0]}.{name}": number for name, number in counts.items()})
+            section, _, handle = kinds[kind]
+            counts = await handle(whose, part, dry_run=dry_run)
+            report.counts.update({f"{section}.{name}": number for name, number in counts.items()})
             progress(len(part))
 
         reading = iter(items)
@@ -137,11 +147,12 @@ class Importer:
                 else:
                     part = waiting.setdefault((type(item), whose), [])
                     part.append(item)
-                    if len(part) >= _PARTS[type(item)][1]:
+                    report.unknown.update(item.unknown)
+                    if len(part) >= kinds[type(item)][1]:
                         await take(type(item), whose)
                     continue
                 progress(1)
-        for kind in _PARTS:
+        for kind in kinds:
             for whose in [scope for each, scope in waiting if each is kind]:
                 await take(kind, whose)
         return report
@@ -205,10 +216,7 @@ class Importer:
             draft.retired += self._past(items, ids, states)
             present = [(item, identity) for item, identity in zip(items, ids, strict=True) if not item.superseded]
 
-            def is_forgotten(record: MemoryRecord, identity: str, text: str) -> bool:
-                return identity in removed or withheld.says(text, since=record.at)
-
-            counts = await compute(self._decide, present, known[scope], is_forgotten, draft)
+            counts = await compute(self._decide, present, known[scope], removed, withheld, draft)
             settled = await self._storage.reviews.states(scope.key, [review.memory.id for review in draft.reviews])
             draft.reviews = [review for review in draft.reviews if review.memory.id not in settled]
             counts += Counter(waiting=len(draft.reviews), known=len(settled), history=len(draft.retired))
@@ -266,7 +274,8 @@ class Importer:
         self,
         items: Sequence[tuple[MemoryItem, str]],
         known: KnownMemories,
-        is_forgotten: Callable[[MemoryRecord, str, str], bool],
+        removed: Collection[str],
+        withheld: Withheld,
         draft: Draft,
     ) -> Counter[str]:
         """Put the new memories into the draft, as added or as reviews, and return the counts. items: with their ids."""
@@ -275,7 +284,8 @@ class Importer:
         counts: Counter[str] = Counter()
         for item, identity in items:
             record, text = item.record, one_line(item.record.text)
-            reason = "empty" if not text else "forgotten" if is_forgotten(record, identity, text) else ""
+            is_forgotten = identity in removed or withheld.says(text, since=record.at)
+            reason = "empty" if not text else "forgotten" if is_forgotten else ""
             if reason or not known.takes(identity, text, own_id=bool(record.id)):
                 counts[reason or "known"] += 1
                 continue
@@ -323,3 +333,123 @@ class Importer:
 
 def _counts(items: Sequence[object], added: int) -> Mapping[str, int]:
     return {"added": added, "known": len(items) - added}
+
+
+# The episodes from which nothing was learnt yet.
+
+_AT_ONCE: Final = 64
+"""The most episodes that are taken up together. What was taken up is finished, also after a crash."""
+_BATCH_LENGTH: Final = 12_000
+"""The characters that are taken up together. A model is given a batch of twice as many at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caught:
+    """The result of reading. read: the episodes. kept, waiting: the memories, and those that a person must approve.
+
+    remaining: the episodes that wait for the model. over_budget: because the day's budget is used up.
+    excluded: those from which the settings let nothing be extracted.
+    """
+
+    read: int = 0
+    kept: int = 0
+    waiting: int = 0
+    remaining: int = 0
+    over_budget: bool = False
+    excluded: int = 0
+
+
+class Backlog:
+    """The unread episodes of one store. Two processes may read at once: each episode is taken up by one of them."""
+
+    def __init__(self, runtime: Runtime, episodes: Episodes, turns: Turns, processor: TurnProcessor) -> None:
+        self._runtime = runtime
+        self._episodes = episodes
+        self._turns = turns
+        self._processor = processor
+
+    async def count(self, *, scope: Scope | None = None, since: float = 0.0) -> int:
+        """Return how many episodes are unread.
+
+        scope: None for every scope. since: only episodes since this time, in epoch seconds.
+        """
+        return sum((await self._counts(scope, since)).values())
+
+    async def read(
+        self,
+        *,
+        scope: Scope | None = None,
+        since: float = 0.0,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Caught:
+        """Let the rules read each unread episode, and the model as far as the day's budget goes; oldest first.
+
+        Where it is broken off, the next call goes on. What the model could not read waits for the next call, too.
+        Sessions whose settings switch extraction off stay unread.
+
+        scope: None for every scope. since: only episodes since this time, in epoch seconds.
+        progress: called with the number of episodes that were read.
+
+        Raises:
+            StoreError: something could not be read or written. What was read before is kept.
+        """
+        before = self._runtime.metrics.counts.copy()
+        await self._processor.adopt()  # what a process had taken up that was killed
+        await self._processor.flush()
+        read, counts = 0, await self._counts(scope, since)
+        for key in counts:
+            async for part in self._parts(Scope.parse(key), since):
+                await self._turns.take_up(await self._quotable(key, part), self._runtime.timestamp())
+                await self._processor.flush()
+                read += len(part)
+                progress(len(part))
+        made = self._runtime.metrics.counts - before
+
+        excluded = max(0, sum(counts.values()) - read)
+
+        def count(*starts: str) -> int:
+            return sum(number for name, number in made.items() if name.startswith(starts))
+
+        stages = ("extraction.rules", "extraction.batch")
+        return Caught(
+            read=read,
+            kept=count(*(f"{stage}.{action}." for stage in stages for action in ("add", "update", "supersede"))),
+            waiting=count(*(f"{stage}.waits." for stage in stages)),
+            remaining=max(0, await self.count(scope=scope, since=since) - excluded),
+            over_budget=bool(count(f"extraction.batch.skipped.{OVER_BUDGET}")),
+            excluded=excluded,
+        )
+
+    async def _counts(self, scope: Scope | None, since: float) -> dict[str, int]:
+        counts = await self._episodes.count_unread(since)
+        return {key: number for key, number in counts.items() if scope is None or key == scope.key}
+
+    async def _parts(self, scope: Scope, since: float) -> AsyncIterator[list[Episode]]:
+        """Yield the unread episodes that may be read, oldest first, in parts that are one batch of a conversation."""
+        after = (since, 0)
+        part: list[Episode] = []
+        length = 0
+        while episodes := await self._episodes.unread(scope.key, after, _AT_ONCE):
+            after = episodes[-1].at, episodes[-1].turn
+            for each in episodes:
+                if not self._may_read(scope, each):
+                    continue
+                length += len(each.user) + len(each.reply)
+                full = len(part) >= _AT_ONCE or length > _BATCH_LENGTH
+                if part and (full or each.session_id != part[0].session_id):
+                    yield part
+                    part, length = [], len(each.user) + len(each.reply)
+                part.append(each)
+        if part:
+            yield part
+
+    def _may_read(self, scope: Scope, episode: Episode) -> bool:
+        settings = self._runtime.settings_of(episode.session_key).auto_extract
+        excluded = set(settings.exclude_session_types) & set(session_types(episode.session_key, scope))
+        return settings.enabled and not excluded
+
+    async def _quotable(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
+        """Return episodes with the text that was not forgotten since."""
+        quotable = await self._episodes.quotable(scope, [each.turn for each in part])
+        sides = [quotable.sides(each.turn, past=True) or ("", "") for each in part]
+        return [replace(each, user=user, reply=reply) for each, (user, reply) in zip(part, sides, strict=True)]

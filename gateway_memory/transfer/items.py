@@ -19,10 +19,14 @@ from gateway_memory.store.summaries import SessionRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sourced:
-    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import."""
+    """What an item has in common: where it stands in the source, and its scope; "" for the scope of the import.
+
+    unknown: what its row holds that is not known here, in words.
+    """
 
     place: str
     scope: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +76,11 @@ class EpisodeItem(_Sourced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A line that can't be imported. place: "file:line"."""
+    """A line that can't be imported. place: "file:line". ends: whether nothing behind it could be read."""
 
     place: str
     reason: str
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +172,8 @@ def objects_of_array(stream: IO[str], place: str) -> Iterator[tuple[int, dict[st
 Kind = Literal["direct", "group", "machine"]
 
 _LONGEST_NAME: Final = 200
+_TEXT_TYPES: Final = ("text", "input_text", "output_text")
+"""The types of the parts of a message that are text."""
 _MILLISECONDS: Final = 1e11
 """Epoch seconds stay below this for three thousand years; milliseconds are above it since 1973."""
 _ADDED: Final = re.compile(
@@ -254,15 +261,11 @@ def text_of_parts(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = (part if isinstance(part, str) else _text_part(part) for part in parts)
-    return "\n".join(text for text in texts if text)
-
-
-def _text_part(part: Any) -> str:
-    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text"):
-        return ""
-    text = part.get("text")
-    return text if isinstance(text, str) else ""
+    texts = [
+        part.get("text") if isinstance(part, dict) and part.get("type", "text") in _TEXT_TYPES else part
+        for part in parts
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def time_of(value: Any, zone: tzinfo | None) -> float:

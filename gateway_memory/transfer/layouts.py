@@ -7,17 +7,403 @@ An invalid line yields a `Problem` with its place, and the import continues.
 """
 
 import json
-from collections.abc import Iterator
-from datetime import tzinfo
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, tzinfo
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
-from gateway_memory.store.documents import MEMORY_FILE
-from gateway_memory.transfer.items import LONGEST_LINE, Item, Problem, numbered_lines
-from gateway_memory.transfer.memories import USER_FILE, item_of, read_markdown, time_of
+from gateway_memory.runtime.ground import noon_of
+from gateway_memory.store.documents import MEMORY_FILE, is_day_file
+from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.sessions import End
+from gateway_memory.store.markdown import (
+    Block,
+    MemoryType,
+    importance_of,
+    is_annotation,
+    noted,
+    one_line,
+    parse,
+    project_of,
+)
+from gateway_memory.store.record import MemoryRecord, Review, ReviewState
+from gateway_memory.store.summaries import SessionRecord
+from gateway_memory.transfer.items import (
+    LONGEST_LINE,
+    EpisodeItem,
+    Ignored,
+    Item,
+    MemoryItem,
+    NoteItem,
+    Problem,
+    ReviewItem,
+    SummaryItem,
+    numbered_lines,
+)
 from gateway_memory.transfer.programs import HISTORIES, detected, read_history
+
+# Convert one row of JSON to an item: a row of our own export, or a fact or a summary in the documented form.
+#
+# The input is untrusted: texts are cleaned like those of a turn; ids, types, dates and names are checked.
+
+_ID: Final = re.compile(r"[a-z0-9]{6,12}")
+_NOTE: Final = re.compile(r"memory/[\w][\w.-]{0,80}\.md")
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+_KEPT: Final[tuple[ReviewState, ...]] = ("waiting", "never")
+"""The states of reviews that an export holds."""
+_ENTITIES: Final = 20
+_NAME_LENGTH: Final = 200
+
+
+class _Row(dict[str, Any]):
+    """A row, and which of its fields were read: the others are not known here."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__(fields)
+        self.known: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a field."""
+        self.known.add(key)
+        return super().get(key, default)
+
+
+def item_of(raw: Mapping[str, Any], place: str, default_at: float) -> Item:
+    """Return the item of a row. default_at: the time if the row has none, in epoch seconds.
+
+    Raises:
+        ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
+    """
+    row = _Row(raw)
+    item = _converted(row, place, default_at)
+    if isinstance(item, Ignored | Problem):
+        return item
+    unknown = [f'the field "{_name(name)}", which was left out' for name in row if name not in row.known]
+    if isinstance(item, MemoryItem) and (category := item.record.category) not in ("", *CATEGORIES):
+        unknown.append(f'the category "{category}", which was kept')
+    return replace(item, unknown=tuple(unknown))
+
+
+def _converted(raw: _Row, place: str, default_at: float) -> Item:
+    kind = raw.get("kind", raw.get("type"))
+    if raw.get("deleted_at"):
+        return Ignored(place=place, kind="deleted")
+    scope = _text(raw, "scope")
+    if kind == "note":
+        return _note(raw, place, scope)
+    if kind in ("episode", "review"):
+        return (_episode if kind == "episode" else _review)(raw, place, scope, default_at)
+    if "session_id" in raw and ("summary" in raw or "topic" in raw):
+        return SummaryItem(place=place, scope=scope, record=_record(raw))
+    if kind in ("memory", "fact", "past") or (kind in (None, *_TYPES) and "content" in raw):
+        return _memory(raw, place, scope, default_at)
+    return Ignored(place=place)
+
+
+def _is_day(text: str) -> bool:
+    """Return whether a text is a day of the calendar: 2026-02-31 is none."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
+    own = raw.get("kind") in ("memory", "past", "review")
+    text = raw.get("text") if own else raw.get("content")
+    if not isinstance(text, str):
+        raise TypeError(f"{'text' if own else 'content'}: expected a string")
+    named = raw.get("memory_type", raw.get("type") if raw.get("type") in _TYPES else "W")
+    kind = next((each for each in _TYPES if each == named), None)
+    if kind is None:
+        raise ValueError("the memory's type: expected W, B, O or S")
+    source = raw.get("source")
+    session = source.get("session") if isinstance(source, dict) else raw.get("session", "")
+    identity, expires, outdates = _text(raw, "id"), _text(raw, "expires"), _text(raw, "outdates")
+    if expires and not _is_day(expires):
+        raise ValueError("expires: expected a day of the calendar as YYYY-MM-DD")
+    annotations = (clean(each).text for each in _list(raw, "annotations"))
+    record = MemoryRecord(
+        id=identity if own and _ID.fullmatch(identity) else "",
+        text=clean(text).text,
+        file="",
+        at=_time(raw.get("at", raw.get("timestamp")), default_at),
+        type=kind,
+        category=_name(_text(raw, "category"))[:40],
+        importance="high" if raw.get("importance") == "high" else "normal",
+        confidence=_share(raw.get("confidence", 1.0)),
+        entities=_names(raw.get("entities")),
+        session_key=_session_key(session, own=own),
+        expires=expires,
+        outdates=outdates if own and _ID.fullmatch(outdates) else "",
+        annotations=tuple(filter(is_annotation, annotations)) if own else (),
+    )
+    return MemoryItem(
+        place=place,
+        scope=scope,
+        record=record,
+        curated=raw.get("file") == MEMORY_FILE,
+        foreign=not own,
+        superseded=raw.get("kind") == "past",
+        by=clean(_text(raw, "by")).text,
+    )
+
+
+def _review(raw: _Row, place: str, scope: str, default_at: float) -> ReviewItem:
+    memory = _memory(raw, place, scope, default_at).record
+    reason = next((each for each in get_args(Doubt) if each and each == raw.get("reason")), None)
+    state = next((each for each in _KEPT if each == raw.get("state")), None)
+    if not memory.id or not one_line(memory.text) or memory.type == "S" or reason is None or state is None:
+        raise ValueError("a review needs an id, a text, a reason and a state of our form")
+    review = Review(
+        scope=scope,
+        memory=replace(memory, text=one_line(memory.text), quote=one_line(clean(_text(raw, "quote")).text)),
+        reason=reason,
+        at=_time(raw.get("since"), default_at),
+        against=_text(raw, "against") if _ID.fullmatch(_text(raw, "against")) else "",
+        state=state,
+    )
+    return ReviewItem(place=place, scope=scope, review=review)
+
+
+def _record(raw: _Row) -> SessionRecord:
+    session, summary = _text(raw, "session_id"), _text(raw, "summary")
+    if not one_line(session):
+        raise ValueError("session_id: expected a string that is not empty")
+    kept = written(_text(raw, "topic"), summary, _list(raw, "decisions"), _list(raw, "todos"))
+    brief = _text(raw, "brief")
+    at = _time(raw.get("timestamp"), 0.0)
+    lasted = raw.get("duration_ms")
+    end = End.of(
+        reason=_text(raw, "reason"),
+        error=_text(raw, "error_message"),
+        duration_ms=lasted if type(lasted) is int and lasted >= 0 else None,
+    )
+    return SessionRecord(
+        id=_name(_text(raw, "id"))[:40] or "sum-imported",
+        session_id=_name(session),
+        topic=kept.topic,
+        summary=kept.detailed,
+        timestamp=f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" if at else "",
+        decisions=kept.decisions,
+        todos=kept.todos,
+        brief=written("", brief, (), ()).brief if brief else kept.brief,
+        auto_generated=raw.get("auto_generated") is True,
+        layer=layer if (layer := raw.get("layer")) in ("agent", "followup", "end") else "imported",
+        reason=end.reason,
+        duration_ms=end.duration_ms,
+        error_message=end.error,
+    )
+
+
+def _note(raw: _Row, place: str, scope: str) -> NoteItem:
+    file, text = raw.get("file"), raw.get("text")
+    if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file) or clean(file).text != file:
+        raise ValueError("file: expected memory/<name>.md that is no day's log")
+    if not isinstance(text, str):
+        raise TypeError("text: expected a string")
+    return NoteItem(place=place, scope=scope, file=file, text=clean(text).text)
+
+
+def _episode(raw: _Row, place: str, scope: str, default_at: float) -> EpisodeItem:
+    user, reply = (clean(_text(raw, name)).text for name in ("user", "reply"))
+    if not (user.strip() or reply.strip()):
+        raise ValueError("user and reply: expected a text in at least one of them")
+    episode = Episode(
+        turn=0,
+        scope=scope,
+        session_key=_session_key(raw.get("session", ""), own=True),
+        session_id=_name(_text(raw, "session_id")),
+        user=user,
+        reply=reply,
+        at=_time(raw.get("at"), default_at),
+        unread=unread if (unread := raw.get("unread")) in ("rules", "model", "no") else "",
+    )
+    return EpisodeItem(place=place, scope=scope, episode=episode)
+
+
+# Values
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key, "")
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{key}: expected a string")
+    return value
+
+
+def _list(raw: Mapping[str, Any], key: str) -> list[str]:
+    value = raw.get(key) or []
+    if not isinstance(value, list):
+        raise TypeError(f"{key}: expected a list")
+    return [item for item in value if isinstance(item, str)]
+
+
+def _name(text: str) -> str:
+    return one_line(clean(text).text)[:_NAME_LENGTH].strip()
+
+
+def _names(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else []
+    names = [_name(item)[:80] for item in items[:_ENTITIES] if isinstance(item, str)]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _session_key(value: object, *, own: bool) -> str:
+    name = _name(value) if isinstance(value, str) else ""
+    return name if own or not name else f"hook:{name}"
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("confidence: expected a number from 0 to 1")
+    return min(1.0, max(0.0, float(value)))
+
+
+def _time(value: object, default: float) -> float:
+    if value is None or value == "":
+        return default
+    if not isinstance(value, str):
+        raise TypeError("the time: expected ISO 8601")
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError("the time: expected ISO 8601") from None
+
+
+# Read a Markdown file of another memory, or of our own export: its list items as memories, its prose as a note.
+
+_MARK: Final = re.compile(
+    r"<!--(\s{0,8}gm:[a-z0-9]{6,12}(?:[ \t]+[^\s<>]{1,12}){0,8}\s{0,8}-->[ \t\r]*)$", re.MULTILINE
+)
+_KEPT_MARK: Final = "\ue000"
+"""Replaces the start of our comment while a file is cleaned. Cleaning removes such comments as echoes in a message."""
+USER_FILE: Final = "USER.md"
+"""OpenClaw's file about its user: a comment stands before each line, with its day and whether it holds."""
+_OBSERVED: Final = re.compile(r"[ \t]*<!--\s*(observed:[^<>\n|]{1,40}\|\s*status:\s*(?:active|superseded))\s*-->\s*")
+_LINE: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
+_IMPORTANT: Final = 0.7
+"""From this importance on, a memory counts as important here."""
+
+
+def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = "") -> Iterator[Item]:
+    """Yield the items of a file.
+
+    file: its place in a workspace. scope: that of its items; "" for the scope of the import, and for the project that a
+    line names.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    lines: list[str] = []
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if len(line) > LONGEST_LINE:
+            yield Problem(place=f"{path}:{number}", reason=f"longer than {LONGEST_LINE >> 20} MiB")
+        else:
+            lines.append(line.decode("utf-8", "replace"))
+    if path.name == USER_FILE:
+        lines = _observed(lines)
+    marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
+    text = clean(marked).text.replace(_KEPT_MARK, "<!--")
+    at = time_of(path, zone) if is_day_file(file) else path.stat().st_mtime
+    own = file == MEMORY_FILE or is_day_file(file)
+    blocks = parse(text, file=file, memories=own)
+    items = [block for block in blocks if block.kind == "item"]
+    for number, block in enumerate(items):
+        day, _, status = noted(block.annotations).get("observed", "").partition("|")
+        observed = noon_of(day.strip(), zone)
+        if day and observed is None:  # the example of an empty form
+            continue
+        weight = importance_of(block.annotations)
+        important = file == MEMORY_FILE if weight is None else weight >= _IMPORTANT
+        record = MemoryRecord(
+            id=block.id if block.marked else "",
+            text=block.text,
+            file=file,
+            at=at if observed is None else observed,
+            importance="high" if important else "normal",
+            type="B" if day and not block.marked else block.type,
+            confidence=block.confidence,
+            annotations=block.annotations,
+        )
+        superseded = status.endswith("superseded")
+        yield MemoryItem(
+            place=f"{path}:{block.first + 1}",
+            record=record,
+            scope=scope or (f"project:{project}" if (project := project_of(block.annotations)) else ""),
+            curated=file == MEMORY_FILE,
+            superseded=superseded,
+            by=_successor(items[number + 1 :], block) if superseded else "",
+        )
+    prose = prose_of(blocks) if own else text
+    if prose.strip():
+        yield NoteItem(
+            place=str(path), scope=scope, file=note_file(f"{path.stem}-notes" if own else path.stem), text=prose
+        )
+
+
+def _observed(lines: Sequence[str]) -> list[str]:
+    """Return the lines of USER.md with each comment at the end of the line that it is about."""
+    result: list[str] = []
+    waiting = ""
+    for line in lines:
+        if comment := _OBSERVED.fullmatch(line):
+            waiting = comment[1]
+            result.append("")
+        elif waiting and _LINE.match(line):
+            result.append(f"{line.rstrip()} <!-- {waiting} -->")
+            waiting = ""
+        else:
+            waiting = waiting if not line.strip() else ""
+            result.append(line)
+    return result
+
+
+def _successor(later: Sequence[Block], block: Block) -> str:
+    """Return the text of the line that took a line's place: the next one below its heading that holds, or ""."""
+    successors = (
+        each.text
+        for each in later
+        if each.heading == block.heading and not noted(each.annotations).get("observed", "").endswith("superseded")
+    )
+    return next(successors, "")
+
+
+def prose_of(blocks: Iterable[Block]) -> str:
+    """Return the text of a file that is not in list items, under its headings."""
+    prose: list[str] = []
+    heading = ""
+    for block in blocks:
+        if block.kind == "paragraph":
+            if block.heading and block.heading != heading:
+                prose.append(f"## {block.heading}")
+                heading = block.heading
+            prose.append(block.text)
+    return "\n\n".join(prose)
+
+
+def note_file(stem: str) -> str:
+    """Return the file name of prose: a note below memory/, never a day's log."""
+    name = re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "note"
+    return f"memory/{name}-notes.md" if _DAY.fullmatch(name) else f"memory/{name}.md"
+
+
+def time_of(path: Path, zone: tzinfo | None) -> float:
+    """Return noon of the day in a file's name, else its modification time."""
+    noon = noon_of(path.stem, zone)
+    return path.stat().st_mtime if noon is None else noon
+
+
+# The layouts by name, and which one a path has.
 
 GROUP: Final = "gateway_memory.layouts"
 
@@ -111,14 +497,16 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
 
 
 def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+    entry, number = installed_layouts()[layout], 0
     try:
-        rows = installed_layouts()[layout].load()(path, zone)
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(entry.load()(path, zone), 1):
             yield _item(row, f"{path}: row {number}", path.stat().st_mtime)
-    except (OSError, UsageError):
-        raise
     except Exception as error:  # whatever another package raises is reported with its layout
-        raise UsageError(f"{path}: the layout {layout} failed: {type(error).__name__}: {error}") from error
+        package = entry.dist.name if entry.dist else entry.value
+        reason = f"the layout {layout} of {package} failed: {type(error).__name__}: {error}"
+        if not number:
+            raise UsageError(f"{path}: {reason}") from error
+        yield Problem(place=f"{path}: row {number + 1}", reason=f"{reason}; nothing was read from here on", ends=True)
 
 
 # JSON lines

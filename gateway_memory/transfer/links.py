@@ -100,7 +100,8 @@ class ContentLinker:
         back, leaving = await self._returned(source, linked)
         async with self._executor.writing(target):
             known = await self._ids(target)
-            await self._complete(target, source, "unlinked", added=[each for each in back if each.id not in known])
+            new = [each for each in back if each.id not in known]
+            await self._write(Draft(target, "link", added=new), new, source, "unlinked")
         await self._retract(source, target, "unlinked", leaving)
         await self._move_records(source, target, set(await links.items(target.key, "record")))
         await self._index(source, target, await links.unlink(target.key, source.key))
@@ -124,7 +125,8 @@ class ContentLinker:
                 for each in records
             }
             await self._storage.links.add_items(source.key, "memory", linked)
-            await self._complete(target, source, "linked", added=self._placed(new, await self._merger.room(target)))
+            placed = self._placed(new, await self._merger.room(target))
+            await self._write(Draft(target, "link", added=placed), placed, source, "linked")
         await self._retract(source, target, "linked", records)
 
     def _placed(self, records: Sequence[MemoryRecord], room: int) -> list[MemoryRecord]:
@@ -199,21 +201,13 @@ class ContentLinker:
         """Remove those of the memories that a scope still has."""
         async with self._executor.writing(scope):
             known = await self._ids(scope)
-            await self._complete(scope, other, action, retracted=[each for each in records if each.id in known])
+            leaving = [each for each in records if each.id in known]
+            retired = [Retired(memory=each, state="retracted") for each in leaving]
+            await self._write(Draft(scope, "link", retired=retired), leaving, other, action)
 
-    async def _complete(
-        self,
-        scope: Scope,
-        other: Scope,
-        action: str,
-        *,
-        added: Sequence[MemoryRecord] = (),
-        retracted: Sequence[MemoryRecord] = (),
-    ) -> None:
-        """Write what comes and what leaves, with a receipt. Call it only within the executor's `writing`."""
-        retired = [Retired(memory=record, state="retracted") for record in retracted]
-        draft = Draft(scope, "link", added=list(added), retired=retired)
-        for identity in [record.id for record in (*added, *retracted)] or [""]:
+    async def _write(self, draft: Draft, moved: Sequence[MemoryRecord], other: Scope, action: str) -> None:
+        """Write what comes or leaves, with a receipt. Call it only within the executor's `writing`."""
+        for identity in [record.id for record in moved] or [""]:
             draft.note(action, other.name, identity)
         await self._executor.complete(draft)
 

@@ -14,23 +14,12 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError
-from gateway_memory.transfer.items import (
-    Conversation,
-    Item,
-    Kind,
-    Message,
-    Problem,
-    episodes_of,
-    objects_of_array,
-    objects_of_lines,
-    path_to,
-    text_of_parts,
-    time_of,
-)
+from gateway_memory.runtime.ground import object_of
+from gateway_memory.transfer import items
 
 # The transcripts of agents that keep one file a session: Claude Code and nanobot.
 
-_NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+_NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 """Claude Code's marks of entries that nobody said: its notes, its subagents, its compactions, its errors."""
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]")
 _RUNTIME: Final = re.compile(
@@ -40,41 +29,41 @@ _RUNTIME: Final = re.compile(
 _MACHINE_CHANNELS: Final = ("cron", "heartbeat", "system", "subagent")
 
 
-def claude_code(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def claude_code(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the sessions of a project's folder, of all projects (~/.claude or its projects/), or of one file."""
     for file in _files(path, "*.jsonl", "*/*.jsonl", "projects/*/*.jsonl"):
         entries = yield from _entries(file)
-        by_session: dict[str, list[Message]] = {}
+        by_session: dict[str, list[items.Message]] = {}
         for entry in entries:
             if message := _entry(entry, zone):
                 by_session.setdefault(_text(entry.get("sessionId")) or file.stem, []).append(message)
         for session, messages in by_session.items():
-            yield Conversation(
+            yield items.Conversation(
                 source="claude-code", id=session, place=str(file), messages=messages, at=file.stat().st_mtime
             )
 
 
-def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> Message | None:
+def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> items.Message | None:
     message = entry.get("message")
-    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOT_SAID):
+    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOTE_MARKS):
         return None
-    said = spoken(message, entry.get("timestamp"), zone)
-    return said and replace(said, text=_INTERRUPTED.sub("", said.text))
+    spoken_message = spoken(message, entry.get("timestamp"), zone)
+    return spoken_message and replace(spoken_message, text=_INTERRUPTED.sub("", spoken_message.text))
 
 
-def spoken(message: Any, at: Any, zone: tzinfo | None) -> Message | None:
+def spoken(message: Any, at: Any, zone: tzinfo | None) -> items.Message | None:
     """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
         return None
-    text = text_of_parts(message.get("content"))
-    return Message(role=message["role"], text=text, at=time_of(at, zone)) if text.strip() else None
+    text = items.text_of_parts(message.get("content"))
+    return items.Message(role=message["role"], text=text, at=items.time_of(at, zone)) if text.strip() else None
 
 
-def nanobot(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def nanobot(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the sessions of nanobot: a workspace or home with sessions/, that folder, or one file."""
     for file in _files(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
         head: dict[str, Any] = {}
-        messages: list[Message] = []
+        messages: list[items.Message] = []
         for entry in (yield from _entries(file)):
             if entry.get("_type") == "metadata":
                 head = entry
@@ -82,17 +71,17 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]
                 message = spoken(_public(entry), entry.get("timestamp"), zone)
                 messages += [message] if message else []
         key = _text(head.get("key")) or file.stem.replace("_", ":", 1)
-        yield Conversation(
+        yield items.Conversation(
             source="nanobot",
             id=key,
             place=str(file),
             messages=messages,
             kind=_kind(key),
-            at=time_of(head.get("created_at"), zone) or file.stat().st_mtime,
+            at=items.time_of(head.get("created_at"), zone) or file.stat().st_mtime,
         )
 
 
-def _kind(key: str) -> Kind:
+def _kind(key: str) -> items.Kind:
     """Return who takes part, as far as a key (channel:chat) tells: groups of Telegram have negative numbers."""
     channel, _, chat = key.partition(":")
     if channel in _MACHINE_CHANNELS:
@@ -119,11 +108,11 @@ def _files(path: Path, *patterns: str) -> list[Path]:
     return [*dict.fromkeys(file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())]
 
 
-def _entries(path: Path) -> Generator[Problem, None, list[dict[str, Any]]]:
+def _entries(path: Path) -> Generator[items.Problem, None, list[dict[str, Any]]]:
     """Yield a problem for each line of a transcript that is no object; return the objects."""
     entries = []
-    for entry in objects_of_lines(path):
-        if isinstance(entry, Problem):
+    for entry in items.objects_of_lines(path):
+        if isinstance(entry, items.Problem):
             yield entry
         else:
             entries.append(entry)
@@ -172,7 +161,7 @@ def _columns(database: sqlite3.Connection, table: str) -> set[str]:
 # OpenClaw
 
 
-def openclaw(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def openclaw(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the sessions of OpenClaw: of its state folder (~/.openclaw), an agent, a database or a transcript."""
     if path.is_file():
         yield from _database(path, zone) if path.suffix != ".jsonl" else _transcript(path, {}, zone)
@@ -189,14 +178,14 @@ def openclaw(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem
 
 
 def _in_database(
-    path: Path, read: Callable[[sqlite3.Connection], Iterator[Conversation]]
-) -> Iterator[Conversation | Problem]:
+    path: Path, read: Callable[[sqlite3.Connection], Iterator[items.Conversation]]
+) -> Iterator[items.Conversation | items.Problem]:
     """Yield what is read from a database, and a problem where it can't be read."""
     try:
         with closing(_opened(path)) as database:
             yield from read(database)
     except sqlite3.Error as error:
-        yield Problem(place=str(path), reason=f"no database that can be read: {error}")
+        yield items.Problem(place=str(path), reason=f"no database that can be read: {error}")
 
 
 def _wanted(columns: Collection[str], names: Iterable[str], missing: str) -> str:
@@ -204,8 +193,8 @@ def _wanted(columns: Collection[str], names: Iterable[str], missing: str) -> str
     return ", ".join(name if name in columns else missing for name in names)
 
 
-def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
-    def read(database: sqlite3.Connection) -> Iterator[Conversation]:
+def _database(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
+    def read(database: sqlite3.Connection) -> Iterator[items.Conversation]:
         table = next((name for name in ("session_windows", "sessions") if _columns(database, name)), "")
         known = _columns(database, table) if table else set()
         wanted = _wanted(known, ("session_id", "session_key", "chat_type"), "''")
@@ -221,19 +210,13 @@ def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Proble
 
 
 def _event(text: Any, at: Any) -> dict[str, Any]:
-    try:
-        event = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return {"timestamp": at, **event} if isinstance(event, dict) else {}
+    event = object_of(text) if isinstance(text, str | bytes) else {}
+    return {"timestamp": at, **event} if event else {}
 
 
 def _keys(path: Path) -> dict[str, tuple[str, str]]:
     """Return key and type of chat of each session id, as the table of sessions of older versions has them."""
-    try:
-        rows = _object(json.loads(path.read_bytes()))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    rows = object_of(path.read_bytes()) if path.is_file() else {}
     return {
         str(_object(row).get("sessionId")): (str(key), str(_object(row).get("chatType") or ""))
         for key, row in rows.items()
@@ -242,7 +225,7 @@ def _keys(path: Path) -> dict[str, tuple[str, str]]:
 
 def _transcript(
     path: Path, keys: Mapping[str, tuple[str, str]], zone: tzinfo | None
-) -> Iterator[Conversation | Problem]:
+) -> Iterator[items.Conversation | items.Problem]:
     events = yield from _entries(path)
     header = next((event for event in events if event.get("type") == "session"), {})
     session = str(header.get("id") or path.name.partition(".jsonl")[0])
@@ -252,27 +235,27 @@ def _transcript(
 
 def _session(
     session: str, key: str, chat: str, place: str, events: Iterable[dict[str, Any]], zone: tzinfo | None
-) -> Conversation:
+) -> items.Conversation:
     """Return a session of its events, a tree of which the branch with the last event counts."""
     listed = [event for event in events if event and event.get("type") != "session"]
     by_id = {str(event.get("id") or f"#{number}"): event for number, event in enumerate(listed)}
     if any(event.get("parentId") for event in listed):
         parents = {name: event.get("parentId") for name, event in by_id.items()}
-        listed = [by_id[name] for name in path_to(next(reversed(by_id), None), parents)]
-    kind: Kind = "direct"
+        listed = [by_id[name] for name in items.path_to(next(reversed(by_id), None), parents)]
+    kind: items.Kind = "direct"
     if _MACHINE_KEYS.search(key):
         kind = "machine"
     elif chat in ("group", "channel") or _GROUPS.search(key):
         kind = "group"
-    return Conversation(
+    return items.Conversation(
         source="openclaw", id=session, place=place, messages=_of_events(listed, zone), kind=kind,
-        at=time_of(next((event.get("timestamp") for event in listed), 0.0), zone),
+        at=items.time_of(next((event.get("timestamp") for event in listed), 0.0), zone),
     )  # fmt: skip
 
 
-def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[Message]:
+def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[items.Message]:
     """Return the messages, without those by which OpenClaw wakes its model and the replies to them."""
-    messages: list[Message] = []
+    messages: list[items.Message] = []
     woken = False
     for event in events:
         body = event.get("message") if event.get("type", "message") == "message" else None
@@ -286,14 +269,14 @@ def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list
             woken = text.lstrip().startswith(_BEATS)
         text = _MARKED.sub("", text).strip()
         if text and not woken and text not in _SILENT:
-            messages.append(Message(role=message.role, text=text, at=message.at))
+            messages.append(items.Message(role=message.role, text=text, at=message.at))
     return messages
 
 
 # Hermes
 
 
-def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def hermes(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the sessions of Hermes: of its home (~/.hermes), of state.db, or of a file of an older version."""
     if path.is_file():
         yield from _state(path, zone) if path.suffix not in (".json", ".jsonl") else _older(path, zone)
@@ -301,7 +284,7 @@ def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
     known: set[str] = set()
     if (path / "state.db").is_file():
         for each in _state(path / "state.db", zone):
-            known |= {each.id} if isinstance(each, Conversation) else set()
+            known |= {each.id} if isinstance(each, items.Conversation) else set()
             yield each
     folder = path / "sessions" if (path / "sessions").is_dir() else path
     for file in sorted((*folder.glob("session_*.json"), *folder.glob("*.jsonl"))):
@@ -309,8 +292,8 @@ def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
             yield from _older(file, zone)
 
 
-def _state(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
-    def read(database: sqlite3.Connection) -> Iterator[Conversation]:
+def _state(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
+    def read(database: sqlite3.Connection) -> Iterator[items.Conversation]:
         columns = _columns(database, "messages")
         shown = [f"coalesce({name}, 0) = 0" for name in ("_compressed_summary", "observed") if name in columns]
         shown += ["(active = 1 OR compacted = 1)"] if {"active", "compacted"} <= columns else []
@@ -322,19 +305,19 @@ def _state(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
         for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
             rows = database.execute(query, (session,)).fetchall()
             messages = (spoken({"role": role, "content": _decoded(content)}, at, zone) for role, content, at in rows)
-            yield Conversation(
+            yield items.Conversation(
                 source="hermes",
                 id=str(session),
                 place=f"{path}: session {session}",
                 messages=list(filter(None, messages)),
                 kind=_hermes_kind(str(source or ""), str(chat or ""), str(key or "")),
-                at=time_of(started, zone),
+                at=items.time_of(started, zone),
             )
 
     return _in_database(path, read)
 
 
-def _hermes_kind(source: str, chat: str, key: str) -> Kind:
+def _hermes_kind(source: str, chat: str, key: str) -> items.Kind:
     if source in ("cron", "tool", "subagent", "webhook", "batch"):
         return "machine"
     return "group" if chat in ("group", "channel", "thread", "forum") or _GROUPS.search(key) else "direct"
@@ -349,23 +332,23 @@ def _decoded(content: Any) -> Any:
         return ""
 
 
-def _older(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def _older(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     if path.suffix == ".json":
         try:
             document = _object(json.loads(path.read_bytes()))
         except (ValueError, RecursionError):
-            yield Problem(place=str(path), reason="no JSON")
+            yield items.Problem(place=str(path), reason="no JSON")
             return
         rows = document.get("messages", [])
     else:
         document, rows = {}, (yield from _entries(path))
     messages = (spoken(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
-    yield Conversation(
+    yield items.Conversation(
         source="hermes",
         id=path.stem.removeprefix("session_"),
         place=str(path),
         messages=list(filter(None, messages)),
-        at=time_of(document.get("session_start"), zone) or path.stat().st_mtime,
+        at=items.time_of(document.get("session_start"), zone) or path.stat().st_mtime,
     )
 
 
@@ -392,20 +375,20 @@ def conversation_files(path: Path) -> Iterator[tuple[str, Callable[[], TextIOWra
         yield str(path), lambda: path.open(encoding="utf-8-sig", errors="replace")
 
 
-def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the conversations of ChatGPT's export. Of a tree of edits, the path that was shown last counts."""
 
-    def messages_of(raw: dict[str, Any], mapping: dict[str, Any]) -> Iterator[Message | None]:
+    def messages_of(raw: dict[str, Any], mapping: dict[str, Any]) -> Iterator[items.Message | None]:
         nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
         parents = {name: _text(node.get("parent")) or None for name, node in nodes.items()}
         last = _text(raw.get("current_node")) or next(reversed(nodes), None)
-        return (_shown(nodes[name].get("message"), zone) for name in path_to(last, parents))
+        return (_shown(nodes[name].get("message"), zone) for name in items.path_to(last, parents))
 
     names = ("conversation_id", "id", "title")
     return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, "create_time", zone)
 
 
-def _shown(raw: Any, zone: tzinfo | None) -> Message | None:
+def _shown(raw: Any, zone: tzinfo | None) -> items.Message | None:
     """Return a message that the user or the assistant said to the other; None for notes and calls of tools."""
     message = raw if isinstance(raw, dict) else {}
     author, content, noted = (_object(message.get(name)) for name in ("author", "content", "metadata"))
@@ -415,19 +398,19 @@ def _shown(raw: Any, zone: tzinfo | None) -> Message | None:
         return None
     if content.get("content_type") not in ("text", "multimodal_text"):
         return None
-    text = _CITED.sub("", text_of_parts(content.get("parts")))
-    return Message(role=role, text=text, at=time_of(message.get("create_time"), zone))
+    text = _CITED.sub("", items.text_of_parts(content.get("parts")))
+    return items.Message(role=role, text=text, at=items.time_of(message.get("create_time"), zone))
 
 
-def claude(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+def claude(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
     """Yield the conversations of Claude's export."""
 
-    def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[Message]:
+    def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[items.Message]:
         for row in rows:
             if isinstance(row, dict) and row.get("sender") in ("human", "assistant"):
-                text = text_of_parts(row.get("content")) or _text(row.get("text"))
+                text = items.text_of_parts(row.get("content")) or _text(row.get("text"))
                 role: Literal["user", "assistant"] = "user" if row["sender"] == "human" else "assistant"
-                yield Message(role=role, text=text, at=time_of(row.get("created_at"), zone))
+                yield items.Message(role=role, text=text, at=items.time_of(row.get("created_at"), zone))
 
     names = ("uuid", "name")
     return _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, "created_at", zone)
@@ -437,11 +420,11 @@ def _exported(
     path: Path,
     source: str,
     content: tuple[str, type, str],
-    messages_of: Callable[[dict[str, Any], Any], Iterator[Message | None]],
+    messages_of: Callable[[dict[str, Any], Any], Iterator[items.Message | None]],
     names: Sequence[str],
     time_key: str,
     zone: tzinfo | None,
-) -> Iterator[Conversation | Problem]:
+) -> Iterator[items.Conversation | items.Problem]:
     """Yield the conversations of an export.
 
     content: the key of a conversation's messages, its type, and what that is called. names: the keys of its id.
@@ -449,21 +432,21 @@ def _exported(
     key, kind, expected = content
     for name, opened in conversation_files(path):
         with opened() as stream:
-            for each in objects_of_array(stream, name):
-                if isinstance(each, Problem):
+            for each in items.objects_of_array(stream, name):
+                if isinstance(each, items.Problem):
                     yield each
                     continue
                 number, raw = each
                 place = f"{name}: conversation {number}"
                 if not isinstance(raw.get(key), kind):
-                    yield Problem(place=place, reason=f"{key}: expected {expected}")
+                    yield items.Problem(place=place, reason=f"{key}: expected {expected}")
                     continue
-                yield Conversation(
+                yield items.Conversation(
                     source=source,
                     id=next(filter(None, (_text(raw.get(field)) for field in names)), ""),
                     place=place,
                     messages=list(filter(None, messages_of(raw, raw[key]))),
-                    at=time_of(raw.get(time_key), zone),
+                    at=items.time_of(raw.get(time_key), zone),
                 )
 
 
@@ -473,7 +456,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 # The programs by name, and which one's format a path has.
 
-_Reader = Callable[[Path, tzinfo | None], Iterator[Conversation | Problem]]
+_Reader = Callable[[Path, tzinfo | None], Iterator[items.Conversation | items.Problem]]
 _LOOKED_AT: Final = 20
 """Lines of a transcript by which its program is recognised."""
 
@@ -487,7 +470,7 @@ HISTORIES: Final[Mapping[str, _Reader]] = {
 }
 
 
-def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[Item]:
+def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[items.Item]:
     """Yield what was said in a program's conversations, as episodes.
 
     zone: of times that name none; None is the host's. groups: whether conversations of groups are wanted.
@@ -496,12 +479,12 @@ def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) ->
         UsageError: the path contains no conversation of that program.
         OSError: a file can't be read.
     """
-    each: Conversation | Problem | None = None
+    each: items.Conversation | items.Problem | None = None
     for each in HISTORIES[name](path, zone):
-        if isinstance(each, Problem):
+        if isinstance(each, items.Problem):
             yield each
         else:
-            yield from episodes_of(each, groups=groups)
+            yield from items.episodes_of(each, groups=groups)
     if each is None:
         raise UsageError(f"{path}: there are no conversations of {name} here")
 
@@ -535,7 +518,7 @@ def _of_folder(path: Path) -> str:
 
 
 def _of_lines(path: Path) -> str:
-    entries = [entry for entry in islice(objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
+    entries = [entry for entry in islice(items.objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
     first = entries[0] if entries else {}
     if first.get("_type") == "metadata":
         return "nanobot"
@@ -549,7 +532,7 @@ def _of_lines(path: Path) -> str:
 def _of_export(path: Path) -> str:
     for name, opened in conversation_files(path):
         with opened() as stream:
-            for each in objects_of_array(stream, name):
-                keys = {} if isinstance(each, Problem) else each[1]
+            for each in items.objects_of_array(stream, name):
+                keys = {} if isinstance(each, items.Problem) else each[1]
                 return "chatgpt" if "mapping" in keys else "claude" if "chat_messages" in keys else ""
     return ""

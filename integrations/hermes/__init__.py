@@ -28,7 +28,7 @@ class GatewayMemoryProvider(MemoryProvider):
         self._facts: dict[str, str] = {}
         self._shared: Any = None
         self._opened = ""
-        self._asked = ""
+        self._query = ""
         self._commands: list[str] = []
 
     @property
@@ -46,22 +46,22 @@ class GatewayMemoryProvider(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         if not self._facts or not query:
             return ""
-        self._asked = query
+        self._query = query
         if self._shared.is_away:
             return ""
 
         async def work(memory: Any) -> tuple[str, str, str]:
             session = await session_of(memory, self._facts)
             opening = "" if self._opened == session.session_id else await memory.opening(session)
-            told = await memory.before_reply(session, shortened(query))
-            return session.session_id, opening, told.text
+            context = await memory.before_reply(session, shortened(query))
+            return session.session_id, opening, context.text
 
         try:
-            self._opened, opening, told = self._shared.call(work, _REPLY_SECONDS)
+            self._opened, opening, context = self._shared.call(work, _REPLY_SECONDS)
         except Exception as error:  # noqa: BLE001 - Hermes replies without a memory
             _log("recall", error)
             return ""
-        return "\n\n".join(part for part in (opening, told) if part)
+        return "\n\n".join(part for part in (opening, context) if part)
 
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
@@ -128,7 +128,7 @@ class GatewayMemoryProvider(MemoryProvider):
         if not text:
             return json.dumps({"error": f"{given} is missing"})
         if tool_name == "memory_command":
-            self._commands.append(self._asked)
+            self._commands.append(self._query)
 
         async def work(memory: Any) -> dict[str, Any]:
             session = await session_of(memory, self._facts)
@@ -143,8 +143,8 @@ class GatewayMemoryProvider(MemoryProvider):
             return json.dumps(self._shared.call(work, _ANSWER_SECONDS), ensure_ascii=False)
         except Exception as error:  # noqa: BLE001 - the model goes on
             _log("answer", error)
-            told = str(error) if type(error).__name__ == "RefusedError" else "the memory can't be reached now"
-            return json.dumps({"error": told})
+            problem = str(error) if type(error).__name__ == "RefusedError" else "the memory can't be reached now"
+            return json.dumps({"error": problem})
 
 
 def facts_of(session_id: str, given: dict[str, Any]) -> dict[str, str]:

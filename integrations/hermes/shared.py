@@ -77,8 +77,8 @@ class Shared:
             self.call(work, _RECORD_SECONDS)
         except Exception as error:  # noqa: BLE001 - a turn is never lost to it
             refused = type(error).__name__ in ("RefusedError", "UsageError")  # nothing would change that
-            told = "is not recorded" if refused else "waits"
-            logger.warning("gateway-memory: a turn %s: %s", told, type(error).__name__)
+            outcome = "is not recorded" if refused else "waits"
+            logger.warning("gateway-memory: a turn %s: %s", outcome, type(error).__name__)
             return refused
         return True
 
@@ -99,10 +99,10 @@ async def session_of(memory: Any, facts: dict[str, str]) -> Any:
 def settings(home: Path) -> dict[str, str]:
     """Return what was set in gateway-memory.json; {} if there is no workspace in it."""
     try:
-        found = json.loads((home / "gateway-memory.json").read_text("utf-8"))
+        settings = json.loads((home / "gateway-memory.json").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.get("workspace") else {}
+    return settings if isinstance(settings, dict) and settings.get("workspace") else {}
 
 
 def shared(home: Path) -> Shared:

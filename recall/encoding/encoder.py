@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.settings import EmbedderSettings, installed_encoders
 from recall.tables import table
 
 # Vectors as they are stored: bytes, with a scale for each vector.
@@ -215,10 +216,15 @@ _making = threading.Lock()
 _shared: weakref.WeakValueDictionary[str, BundledEncoder] = weakref.WeakValueDictionary()
 
 
-def bundled_encoder() -> BundledEncoder:
+def bundled_encoder(*_: object, **__: object) -> BundledEncoder:
     """Return the process's bundled encoder. Several memories share it; it is freed with the last of them."""
     with _making:
         encoder = _shared.get(BundledEncoder.name)
         if encoder is None:
             encoder = _shared[BundledEncoder.name] = BundledEncoder()
         return encoder
+
+
+def installed_encoder(settings: EmbedderSettings, **_: object) -> GivenEncoder:
+    """Make the encoder that another package brings under the provider's name."""
+    return GivenEncoder(installed_encoders(settings.provider)[0].load()(settings))

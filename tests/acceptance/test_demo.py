@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway_memory import Config, load_config
-from gateway_memory.cli import demo
+from gateway_memory.cli import replay as demo
 
 pytestmark = pytest.mark.files
 
@@ -15,7 +15,7 @@ def test_a_slow_machine_is_a_warning_beside_what_holds(
 ) -> None:
     monkeypatch.setattr(demo, "_USUAL_SECONDS", 0.0)
     monkeypatch.setattr(demo, "_USUAL_P95_SECONDS", 0.0)
-    code = demo.run()
+    code = demo.run_demo()
     shown = capsys.readouterr().out
     assert code == 0, shown
     assert "✗" not in shown
@@ -32,7 +32,7 @@ def test_a_memory_that_does_not_come_is_a_failure(
     deaf = Config(defaults=replace(defaults, auto_extract=replace(defaults.auto_extract, enabled=False)))
     monkeypatch.setattr(demo, "load_config", lambda: deaf)
     monkeypatch.setattr(demo, "_HANGING_SECONDS", 0.0)
-    assert demo.run() == 1
+    assert demo.run_demo() == 1
     shown = capsys.readouterr().out
     assert "✗ 1  A preference told in one session reaches another" in shown
     assert "These do not hold:" in shown

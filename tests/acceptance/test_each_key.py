@@ -7,8 +7,7 @@ from typing import Any, Final
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.config.keys import scan
-from gateway_memory.config.load import reference_text
+from gateway_memory.config.load import reference_text, scan
 
 pytestmark = pytest.mark.files
 

@@ -171,11 +171,11 @@ async def test_a_search_has_the_time_that_following_a_project_has_left(
 async def test_an_encoder_that_hangs_while_it_loads(
     tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hanging() -> BundledEncoder:
+    def hanging(*_: object, **__: object) -> BundledEncoder:
         gate()
         return BundledEncoder()
 
-    monkeypatch.setattr("recall.recaller._bundled", hanging)
+    monkeypatch.setattr("recall.encoding.encoder.bundled_encoder", hanging)
     gate.open.clear()
     kept(tmp_path)
     async with GatewayMemory(hasty(), tmp_path) as memory:

@@ -14,9 +14,9 @@ from inside import parts
 from postgres import KINDS, app_of, migrated
 
 from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.cli.documents import STATE_FILE, open_for
 from gateway_memory.cli.main import main
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.transfer.by_hand import STATE_FILE, open_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("alone")]  # beside no other test of servers
 

@@ -13,7 +13,7 @@ from editor import WORDS_ALONE, compiled, patient, run
 from transcripts import ClaudeCode, Cursor, Transcript
 
 from gateway_memory.hooks.editors import joined_in
-from gateway_memory.hooks.transcript import exchanges_of, observations_of
+from gateway_memory.hooks.later import exchanges_of, observations_of
 
 pytestmark = pytest.mark.slow
 

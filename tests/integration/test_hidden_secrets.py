@@ -19,8 +19,8 @@ from scripted_provider import Provider, Say, entry, found, serving
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.edge.content import clip
-from gateway_memory.hooks.state import register, settings_of
-from gateway_memory.hooks.transcript import feed
+from gateway_memory.hooks.editors import HookInput, register
+from gateway_memory.hooks.later import feed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import seen_in
@@ -105,7 +105,7 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         with JournalInPlace.open(folder) as journal:
             register(journal, "conv-1", 1.0, lives=True)
-            feed(journal, "conv-1", path, settings_of(folder, None), 2.0, until=inf, reached="end", last=None)
+            feed(journal, HookInput({}, folder, "conv-1", None, inf), path, 2.0, reached="end")
             with journal.transaction() as database:
                 assert seen_in(database, OWNER_KEY, "conv-1")
 

@@ -21,12 +21,11 @@ from thorough import sample
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.hooks import later
-from gateway_memory.hooks import transcript as reading
+from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.later import read_exchanges
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.start import opening
-from gateway_memory.hooks.state import HookInput, register, settings_of
-from gateway_memory.hooks.transcript import read_exchanges
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.sqlite import open_journal
 
@@ -211,13 +210,15 @@ def test_of_a_transcript_that_is_too_long_for_the_time_the_next_hook_reads_the_r
 ) -> None:
     said = [(role, f"{number} {WORTH}") for number in range(100) for role in ("user", "assistant")]
     workspace, path = compiled(tmp_path / "m"), Path(transcript(tmp_path / "t.jsonl", *said))
-    settings, ticks = settings_of(workspace, Path(WORDS_ALONE)), iter(range(1000))
+    ticks = iter(range(1000))
     with JournalInPlace.open(workspace) as journal:
         register(journal, "conv-1", 1.0, lives=True)
         for until, kept in ((5.0, 40), (inf, 100)):  # a clock that goes on by one whenever it is looked at
             with monkeypatch.context() as patched:
-                patched.setattr(reading, "time", type("Clock", (), {"monotonic": lambda: next(ticks)}))
-                reading.feed(journal, "conv-1", path, settings, 2.0, until=until, reached="stop", last=None)
+                patched.setattr(later, "time", type("Clock", (), {"monotonic": lambda: next(ticks)}))
+                later.feed(
+                    journal, HookInput({}, workspace, "conv-1", Path(WORDS_ALONE), until), path, 2.0, reached="stop"
+                )
             assert len(journal.unread([each.id for each in read_exchanges(path, "conv-1")])) == 100 - kept
 
 

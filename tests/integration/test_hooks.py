@@ -14,10 +14,10 @@ from patience import seconds
 from thorough import sample
 
 from gateway_memory.edge.prompts import is_significant, own_command
+from gateway_memory.hooks.editors import settings_of
 from gateway_memory.hooks.install import merged, without_ours
+from gateway_memory.hooks.later import observations_of
 from gateway_memory.hooks.outcome import last_outcomes
-from gateway_memory.hooks.state import settings_of
-from gateway_memory.hooks.transcript import observations_of
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:

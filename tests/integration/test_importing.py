@@ -403,7 +403,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     output = tmp_path / "all.jsonl"
     assert main(["export", "--output", str(output), *place]) == 0
     assert output.stat().st_mode & 0o077 == 0
+    capsys.readouterr()
     assert main(["import", "jsonl", str(output), "--user", "zoe", *place]) == 0
+    assert "not known here" not in capsys.readouterr().out
     assert "PostgreSQL" in next((workspace / "people").glob("zoe-*/MEMORY.md")).read_text("utf-8")
     assert main(["export", "--format", "markdown", "--output", str(tmp_path / "copy"), *place]) == 0
     assert files(tmp_path / "copy") == {name: text for name, text in files(workspace).items() if "damaged" not in name}
@@ -452,6 +454,7 @@ async def test_the_layout_of_another_package_is_imported_as_the_docs_show(tmp_pa
     async with GatewayMemory(WORDS, tmp_path / "w") as memory:
         (pending,) = (await memory.record(await memory.visit(user=OWNER), "review"))["reviews"]
     assert pending["text"] == "The Bremen warehouse closes at six"
+    assert pending["at"].startswith("2026-03-01"), "its own day, whenever it began to wait"
 
 
 @pytest.mark.parametrize(
@@ -467,3 +470,32 @@ def test_a_layout_that_fails_is_named(tmp_path: Path, source: str, layout: str, 
     assert done.returncode
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_a_layout_read_before_it_failed_is_kept(tmp_path: Path) -> None:
+    source = """def read(path, zone):
+    yield {"kind": "fact", "content": "The Bremen warehouse closes at six"}
+    raise LookupError("no column")
+"""
+    done = imported(tmp_path, source)
+    assert done.returncode == 1
+    assert "memories: 0 added (1 waiting)" in done.stdout
+    problem = "notes.csv: row 2: the layout my-notes of my-notes failed: LookupError: no column"
+    assert f"{problem}; nothing was read from here on" in done.stdout
+
+
+def test_an_import_names_what_it_does_not_know(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"kind": "fact", "content": "The Bremen warehouse closes at six", "colour": "red", "category": "opening"}
+    path = tmp_path / "facts.jsonl"
+    path.write_text(json.dumps(row) + "\n", "utf-8")
+    assert main(["import", "jsonl", str(path), "--workspace", str(tmp_path / "w")]) == 0
+    shown = capsys.readouterr().out
+    assert 'not known here, in 1 rows: the field "colour", which was left out' in shown
+    assert 'not known here, in 1 rows: the category "opening", which was kept' in shown
+
+
+def test_an_import_of_which_not_one_row_can_be_read_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "facts.jsonl"
+    path.write_text('{"kind": "fact", "content": 7}\nno JSON\n', "utf-8")
+    assert main(["import", "jsonl", str(path), "--workspace", str(tmp_path / "w")]) == 1
+    assert "nothing was taken in: not one row of" in capsys.readouterr().err

@@ -21,10 +21,8 @@ from gateway_memory.context import finder, start
 from gateway_memory.edge.phrases import texts
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
-from gateway_memory.serving.mcp.server import make_server
-from gateway_memory.serving.mcp.tools import add_tools
-from gateway_memory.serving.page.viewer import Viewer
-from gateway_memory.serving.page.views import memories
+from gateway_memory.serving.mcp import make_server
+from gateway_memory.serving.page.views import Viewer, memories
 from recall import EmbedderSettings
 
 pytestmark = pytest.mark.xdist_group("late parts")
@@ -177,7 +175,7 @@ async def by_mcp(memory: GatewayMemory, session: Session) -> bool:
     async def context() -> tuple[GatewayMemory, Session]:
         return memory, session
 
-    async with Client(make_server(lambda server: add_tools(server, context))) as client:
+    async with Client(make_server(context)) as client:
         result = await client.call_tool("search_memory", {"query": QUERY})
         assert isinstance(result.structured_content, dict), result.content
         return result.structured_content["outcome"] in LATE

@@ -25,13 +25,12 @@ from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.calls.shell import answer_request
 from gateway_memory.cli.main import main
 from gateway_memory.cli.options import Parser, add_whose, named_of
+from gateway_memory.config.settings import serve_options
 from gateway_memory.edge.phrases import say
 from gateway_memory.identity import session_types
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
-from gateway_memory.serving.mcp.server import mcp_routes
-from gateway_memory.serving.mcp.tools import open_context
-from gateway_memory.serving.options import serve_options
+from gateway_memory.serving.mcp import mcp_routes, open_context
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.serving.server import serve
 from gateway_memory.store.disk.own import NotOwnError, Owned
@@ -164,10 +163,8 @@ async def test_the_service_shows_it_on_the_page_and_serves_it_to_its_clients(
     token = (await shell(capsys, "token", "add", "--team", "red", "--workspace", place[1])).strip()
     addresses: asyncio.Queue[str] = asyncio.Queue()
     config, workspace = load_config(Path(place[3])), Path(place[1])
-    where = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
-    serving = asyncio.create_task(
-        serve(config, where, started=addresses.put_nowait, extensions=[mcp_routes, page_routes])
-    )
+    config = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
+    serving = asyncio.create_task(serve(config, started=addresses.put_nowait, extensions=[mcp_routes, page_routes]))
     url = await asyncio.wait_for(addresses.get(), seconds(30))
     host = host_token_path(workspace)
     try:
@@ -286,7 +283,7 @@ def test_messages_name_it_among_the_forms_of_a_scope() -> None:
 
 def test_in_the_shell_it_stands_beside_whoever_may_join_it() -> None:
     parser = Parser()
-    add_whose(parser, joined="read besides")
+    add_whose(parser, joined=True)
     assert named_of(parser.parse_args(["--user", "anna", "--team", "red"])) == {"user": "anna", "team": "red"}
 
 

@@ -29,13 +29,12 @@ from starlette.routing import Route
 from gateway_memory import GatewayMemory, UsageError, WorkspaceError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
+from gateway_memory.config.settings import ServedAgent, serve_options
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token
-from gateway_memory.serving.app import Service
-from gateway_memory.serving.changes import ChangeFeed, Kind, Listener
-from gateway_memory.serving.errors import ServiceError
-from gateway_memory.serving.options import serve_options
+from gateway_memory.serving.app import ChangeFeed, Kind, Listener, Service
+from gateway_memory.serving.request import ServiceError
 from gateway_memory.serving.server import serve
 from notifier import Event, MemoryChange
 
@@ -92,13 +91,14 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
 def test_the_options_take_precedence() -> None:
     config = check_config('{serve: {socket: "/run/a.sock", port: 1, agents: {work: {workspace: "/w"}}}}', "x")
     nothing: dict[str, Any] = {"workspace": None, "default": Path("d"), "host": None, "port": None, "socket": None}
-    assert serve_options(config, **nothing).socket == "/run/a.sock"
-    assert serve_options(config, **nothing).workspaces == {"work": Path("/w")}
-    assert serve_options(config, **{**nothing, "port": 5}).socket == ""
-    assert serve_options(config, **{**nothing, "port": 5}).port == 5
-    assert serve_options(config, **{**nothing, "socket": "/b.sock"}).socket == "/b.sock"
-    plain = serve_options(load_config(), **nothing)
-    assert (plain.host, plain.port, plain.workspaces) == ("127.0.0.1", 8765, {"main": Path("d").absolute()})
+    assert serve_options(config, **nothing).serve.socket == "/run/a.sock"
+    assert serve_options(config, **nothing).serve.agents == {"work": ServedAgent(workspace="/w")}
+    assert serve_options(config, **{**nothing, "port": 5}).serve.socket == ""
+    assert serve_options(config, **{**nothing, "port": 5}).serve.port == 5
+    assert serve_options(config, **{**nothing, "socket": "/b.sock"}).serve.socket == "/b.sock"
+    plain = serve_options(load_config(), **nothing).serve
+    assert (plain.host, plain.port) == ("127.0.0.1", 8765)
+    assert plain.agents == {"main": ServedAgent(workspace=str(Path("d").absolute()))}
     with pytest.raises(ConfigError):
         serve_options(config, **{**nothing, "workspace": Path("x")})
 
@@ -381,7 +381,6 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
         yield [Route("/mcp", scoped, methods=["POST"])]
         entered.append("out")
 
-    place = serve_options(load_config(), workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
     listening = asyncio.Event()
 
     def started(address: str) -> None:
@@ -389,7 +388,8 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
         listening.set()
 
     config = load_config(written(tmp_path))
-    running = asyncio.create_task(serve(config, place, started=started, extensions=[extension]))
+    config = serve_options(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
+    running = asyncio.create_task(serve(config, started=started, extensions=[extension]))
     await asyncio.wait_for(listening.wait(), seconds(20))
     _, token = ClientTokens(tmp_path).add(resolve_scope(user="zoe", room=None), "")
     async with httpx2.AsyncClient(base_url=found["url"]) as client:
@@ -456,9 +456,9 @@ def test_threads_of_the_service_end(tmp_path: Path) -> None:
 
     async def once() -> None:
         config = load_config(written(tmp_path))
-        place = serve_options(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
+        config = serve_options(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
         listening = asyncio.Event()
-        running = asyncio.create_task(serve(config, place, started=lambda _: listening.set()))
+        running = asyncio.create_task(serve(config, started=lambda _: listening.set()))
         await asyncio.wait_for(listening.wait(), seconds(20))
         os.kill(os.getpid(), 2)
         await asyncio.wait_for(running, seconds(20))

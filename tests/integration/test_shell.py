@@ -198,7 +198,7 @@ async def test_the_model_of_the_config_answers_and_what_it_finds_is_told(
 
             chat = Chat(memory, agent, {"user": OWNER}, show=show)
             await chat._go("main")
-            watching = asyncio.create_task(chat._tell_changes(memory.changes(user=OWNER)))
+            watching = asyncio.create_task(chat._show_changes(memory.changes(user=OWNER)))
             await chat.say(said)
             assert "How nice for her!" in shown
             async with asyncio.timeout(seconds(10)):

@@ -31,7 +31,7 @@ if __name__ == "__main__":
     if os.environ.get("EVERYTHING"):
         from everything import fill
 
-        from gateway_memory.serving.mcp import server as mcp_server
+        from gateway_memory.serving import mcp as mcp_server
 
-        mcp_server._filling = lambda context_of: fill
+        mcp_server.fill = lambda server, context_of: fill(server)
     sys.exit(main())

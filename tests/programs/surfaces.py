@@ -17,7 +17,7 @@ from gateway_memory.scope import Scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls
-from gateway_memory.serving.mcp.server import mcp_routes
+from gateway_memory.serving.mcp import mcp_routes
 from gateway_memory.serving.page.mount import page_routes
 from gateway_memory.transfer.exporter import to_line
 

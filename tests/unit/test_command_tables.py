@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
+from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS, find, nearest
 
 

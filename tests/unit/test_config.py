@@ -1,6 +1,7 @@
 """load_config, check_config, render_config and config_schema."""
 
 import json
+import pkgutil
 import re
 import string
 import subprocess
@@ -14,20 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config.keys import dotted, expected, known_paths, scan
 from gateway_memory.config.load import (
     ConfigFileError,
     ConfigProblem,
     check_config,
     config_schema,
+    dotted,
+    expected,
+    known_paths,
     load_config,
     read_text,
     reference_text,
     render_config,
+    scan,
     value_in_message,
 )
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError
+from recall.settings import _PROVIDERS
 
 FIVE_MISTAKES = """\
 {
@@ -396,3 +401,10 @@ def test_the_settings_of_the_service_come_back_from_what_is_shown() -> None:
     config = check_config("{serve: {agents: {main: {workspace: '/m'}}, hosts: ['memory.lan']}}", "x")
     assert config.serve.agents["main"].workspace == "/m"
     assert check_config(render_config(config), "x") == config
+
+
+def test_each_provider_of_encoders_is_a_row_of_one_table() -> None:
+    said = expected(("agents", "defaults", "memorySync", "autoRecall", "embedder", "provider"))
+    for name, provider in _PROVIDERS.items():  # what a provider is made from
+        assert json.dumps(name) in said
+        assert not provider.load or callable(pkgutil.resolve_name(provider.load))

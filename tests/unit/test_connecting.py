@@ -2,7 +2,6 @@
 
 import json
 import stat
-from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli.main import make_parser
-from gateway_memory.connect.command import run_connect, run_disconnect
+from gateway_memory.cli.main import main
 from gateway_memory.connect.gateways import plugin_folder
 
 FILES = {
@@ -56,10 +54,10 @@ def _service() -> Iterator[str]:
         server.shutdown()
 
 
-def arguments(tmp_path: Path, *given: str) -> Namespace:
+def arguments(tmp_path: Path, *given: str) -> list[str]:
     name, *more = given
     place = [] if name == "disconnect" else ["--workspace", str(tmp_path / "workspace")]
-    return make_parser().parse_args([name, "openclaw", "--file", str(config(tmp_path)), *place, *more])
+    return [name, "openclaw", "--file", str(config(tmp_path)), *place, *more]
 
 
 def config(tmp_path: Path) -> Path:
@@ -69,11 +67,11 @@ def config(tmp_path: Path) -> Path:
 
 
 def connect(tmp_path: Path, url: str, *more: str) -> int:
-    return run_connect(arguments(tmp_path, "connect", "--url", url, *more))
+    return main(arguments(tmp_path, "connect", "--url", url, *more))
 
 
 def disconnect(tmp_path: Path) -> int:
-    return run_disconnect(arguments(tmp_path, "disconnect"))
+    return main(arguments(tmp_path, "disconnect"))
 
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
@@ -182,12 +180,12 @@ def test_nothing_is_changed_unless_the_service_answers(
 def test_the_hook_that_writes_sessions_down_is_off_and_gets_its_setting_back(tmp_path: Path, service: str) -> None:
     hooks = {"internal": {"enabled": True, "entries": {"session-memory": {"enabled": True, "messages": 25}}}}
     config(tmp_path).write_text(json.dumps({"hooks": hooks}), "utf-8")
-    assert run_connect(arguments(tmp_path, "connect", "--url", service)) == 0
+    assert main(arguments(tmp_path, "connect", "--url", service)) == 0
     document = json.loads(config(tmp_path).read_text("utf-8"))
     assert document["hooks"]["internal"]["entries"] == {"session-memory": {"enabled": False, "messages": 25}}
     document["mine"] = 1
     config(tmp_path).write_text(json.dumps(document), "utf-8")
-    assert run_disconnect(arguments(tmp_path, "disconnect")) == 0
+    assert main(arguments(tmp_path, "disconnect")) == 0
     assert json.loads(config(tmp_path).read_text("utf-8")) == {"hooks": hooks, "mine": 1}
 
 
@@ -202,7 +200,7 @@ def test_what_openclaw_goes_on_telling_is_named_with_what_to_do(
     other.mkdir()
     (other / "AGENTS.md").write_text("Be kind.\n", "utf-8")
     config(tmp_path).write_text(json.dumps({"agents": {"entries": {"main": {"workspace": str(folder)}}}}), "utf-8")
-    assert run_connect(arguments(tmp_path, "connect", "--url", service)) == 0
+    assert main(arguments(tmp_path, "connect", "--url", service)) == 0
     told = capsys.readouterr().out
     assert f"{folder}: OpenClaw tells MEMORY.md, USER.md, users/p1/USER.md to whoever writes" in told
     assert f"{folder}: the 1 files in memory/" in told

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.main import make_parser
-from gateway_memory.connect.command import run_connect, run_disconnect
+from gateway_memory.cli.main import main
 
 CONFIGS = {"nanobot": ("config.json", "{}\n"), "hermes": ("config.yaml", "memory: # mine\n  memory_enabled: true\n")}
 
@@ -15,7 +14,7 @@ def run(host: str, tmp_path: Path, name: str = "connect", *more: str) -> int:
     given = [name, host, "--file", str(tmp_path / "host" / CONFIGS[host][0])]
     if name == "connect":
         given += ["--workspace", str(tmp_path / "workspace"), *more]
-    return (run_connect if name == "connect" else run_disconnect)(make_parser().parse_args(given))
+    return main(given)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.connect.files import Block
+from gateway_memory.connect.gateways import Block
+from gateway_memory.errors import UsageError
 
 VALUES = {"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"}
 OTHERS = """\
@@ -118,7 +119,7 @@ def test_other_forms_are_refused_and_nothing_is_changed(text: str | bytes, tmp_p
     config = block(tmp_path)
     before = text if isinstance(text, bytes) else text.encode()
     config.path.write_bytes(before)
-    with pytest.raises(ValueError, match=r"config\.yaml"):
+    with pytest.raises(UsageError, match=r"config\.yaml"):
         config.connect()
     assert config.path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
@@ -153,7 +154,7 @@ def test_whatever_the_file_holds_it_comes_back_or_is_not_touched(
     config.path.write_bytes(before)
     try:
         config.connect()
-    except ValueError:
+    except UsageError:
         assert config.path.read_bytes() == before
         return
     assert VALUES.items() <= set_in(config.path.read_text()).items()

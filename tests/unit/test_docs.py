@@ -9,7 +9,7 @@ from pathlib import Path
 import pyjson5
 import pytest
 
-from gateway_memory.config.keys import known_paths
+from gateway_memory.config.load import known_paths
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory.edge.prompts import own_command
+from gateway_memory.errors import UsageError
 from gateway_memory.hooks import install as module
 from gateway_memory.hooks.editors import OURS, Editor
 from gateway_memory.hooks.hook import EVENTS
@@ -132,8 +133,8 @@ def test_a_damaged_note_of_ours_keeps_nobody_from_taking_the_hooks_out(
 )
 def test_a_file_that_cant_be_read_is_left_as_it_is(tmp_path: Path, editor: Editor, content: bytes) -> None:
     path = file_of(tmp_path, editor, content)
-    with pytest.raises(ValueError, match=r"mend it first|expected an object"):
+    with pytest.raises(UsageError, match=r"mend it first|expected an object"):
         install(editor, tmp_path, None)
-    with pytest.raises(ValueError, match=r"mend it first|expected an object"):
+    with pytest.raises(UsageError, match=r"mend it first|expected an object"):
         undo(editor, tmp_path)
     assert path.read_bytes() == content

@@ -96,6 +96,6 @@ MESSAGES = {
 
 @pytest.mark.parametrize(("file", "module"), MESSAGES.items())
 def test_each_message_of_the_shell_exists(file: str, module: str) -> None:
-    printed = called_with({"_text", "_good", "_bad", "_lines"}, module)
+    printed = called_with({"_text", "_good", "_bad", "_advice"}, module)
     assert len(printed) > 5
     assert {each for each in printed if each not in texts(file)} == set()

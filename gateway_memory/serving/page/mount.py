@@ -23,12 +23,21 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.commands.browsing import digest_of
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.serving.app import Service, Streamed
-from gateway_memory.serving.changes import news
-from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
-from gateway_memory.serving.page.viewer import Note, Viewer, preferred, session_for, word
-from gateway_memory.serving.page.views import TABS, VIEWS, Values, View, deletion, deletion_of
-from gateway_memory.serving.request import Form, read_form
+from gateway_memory.serving.app import Service, Streamed, news
+from gateway_memory.serving.page.views import (
+    TABS,
+    VIEWS,
+    Note,
+    Values,
+    View,
+    Viewer,
+    deletion,
+    deletion_of,
+    preferred,
+    session_for,
+    word,
+)
+from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.transfer.deletion import lines_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
@@ -179,10 +188,7 @@ class _Routes:
 
     async def link(self, request: Request) -> Response:
         """Return the path of a link that signs a browser in, to a host with its token."""
-        try:
-            agent = self._service.access.host(request.headers)
-        except ServiceError as error:
-            return error_response(error)
+        agent = self._service.access.host(request.headers)
         return JSONResponse({"path": f"/enter?code={self._sign_in.code(agent)}"})
 
     async def enter(self, request: Request) -> Response:
@@ -244,18 +250,15 @@ class _Routes:
         if typed.strip() != viewer.of:
             return self._rendered("deletion", await deletion(viewer, typed), viewer)
         async with AsyncExitStack() as stack:
-            if not there.is_shared:
+            if not there.store.is_shared:
                 await stack.enter_async_context(self._service.open[browser.agent].closed())
             proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
         return self._rendered("deleted", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)}, viewer)
 
     async def news(self, _: Request, browser: Browser) -> Response:
         """Stream an event whenever a page may look different."""
-        try:
-            memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
-            listener = feed.add("page")
-        except ServiceError as error:
-            return error_response(error)
+        memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
+        listener = feed.add("page")
         return Streamed(feed, listener, news(listener, memory.metrics))
 
     def signed_in(self, act: Callable[[Request, Browser], Awaitable[Response]]) -> _Handler:

@@ -9,25 +9,182 @@ import json
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta, tzinfo
 from functools import reduce
 from operator import getitem
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from extractor import CATEGORIES
 from gateway_memory.commands.browsing import digest_of
 from gateway_memory.commands.search import KINDS, TERMS, as_filter
-from gateway_memory.config.keys import KeyPath, dotted, known_keys, known_paths, scan
-from gateway_memory.config.load import chinese_meanings, reference_text, render_config
+from gateway_memory.config.load import (
+    KeyPath,
+    chinese_meanings,
+    dotted,
+    known_keys,
+    known_paths,
+    reference_text,
+    render_config,
+    scan,
+)
 from gateway_memory.config.settings import Config
+from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import Scope
-from gateway_memory.serving.page.viewer import NothingHere, Viewer
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
+from gateway_memory.serving.request import ServiceError
+from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.record import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter
+
+_DIGITS: Final = 18
+_MOST: Final = 10**_DIGITS - 1
+"""The largest number in an address: databases hold it, and the next one too."""
+
+
+class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
+    """Raised for an address that names nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a form's command answered. undo: the memory whose last change a button takes back, "" for none.
+
+    of: the key of the scope in which that memory is.
+    """
+
+    text: str
+    done: bool
+    undo: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """A request of a browser that is signed in. of: the key of the scope that it looks at.
+
+    query: the arguments of the address, with those in the path.
+
+    form_token: what each form of this browser carries. path: the path without the query.
+    """
+
+    memory: GatewayMemory
+    session: Session
+    of: str
+    language: Language
+    path: str
+    query: Mapping[str, str]
+    form_token: str
+    notes: Sequence[Note] = field(default=())
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone in which days are shown."""
+        return self.memory.zone
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+    def number(self, name: str, default: int = 0, *, most: int = _MOST) -> int:
+        """Return a whole number of the query, from 0 to `most`.
+
+        Raises:
+            NothingHere: it is something else.
+        """
+        text = self.query.get(name)
+        if not text:
+            return default
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
+            raise NothingHere
+        return int(text)
+
+    def is_at(self, path: str) -> bool:
+        """Return whether this page is one of those below a path."""
+        return self.path == path or (path != "/" and self.path.startswith(f"{path}/"))
+
+    def word(self, name: str, /, **values: object) -> str:
+        """Return a text of the page in the browser's language."""
+        return word(self.language, name, **values)
+
+    def link(self, path: str, /, **query: object) -> str:
+        """Return an address of the page, for the same scope unless the query names another one as `of`."""
+        query = {"of": self.of, **query}
+        if query["of"] == OWNER_KEY:
+            del query["of"]
+        given = {name: value for name, value in query.items() if value not in ("", None)}
+        return f"{path}?{urlencode(given)}" if given else path
+
+    def moment(self, at: float) -> str:
+        """Return a day and its time as people read them."""
+        return f"{self.local(at):%Y-%m-%d %H:%M}"
+
+    def local(self, at: float) -> datetime:
+        """Return a time (epoch seconds) in the configured zone."""
+        return datetime.fromtimestamp(at, self.zone).astimezone(self.zone)
+
+    async def of_scope(self, scope: str) -> Session:
+        """Return the session in which the page reads another scope."""
+        return await session_for(self.memory, scope, self.language)
+
+    def today(self) -> date:
+        """Return the current day in the configured zone."""
+        return self.memory.now().astimezone(self.zone).date()
+
+
+async def session_for(memory: GatewayMemory, scope: str, language: Language) -> Session:
+    """Return the session in which a page reads and changes a scope.
+
+    Raises:
+        NothingHere: there is no such scope.
+    """
+    try:
+        parsed = Scope.parse(scope)
+    except UsageError:
+        raise NothingHere from None
+    if parsed != OWNER_SCOPE and not await memory.browsing.holds(parsed):
+        raise NothingHere
+    session = await memory.visit(**parsed.whose)
+    session.language = language
+    return session
+
+
+# The texts of the page, and the language in which a browser wants them.
+
+
+def word(language: Language, name: str, /, **values: object) -> str:
+    """Return a text of the page. values: what stands in its braces."""
+    text: str = texts("page")[name][language]
+    return text.format(**values) if values else text
+
+
+def preferred(accepted: str, chosen: str) -> Language:
+    """Return the language of a request. accepted: its Accept-Language header. chosen: what the browser switched to."""
+    if chosen in ("zh", "en"):
+        return "zh" if chosen == "zh" else "en"
+    wanted = [
+        (_quality(rest), name.strip().lower())
+        for name, _, rest in (part.partition(";") for part in accepted.split(","))
+    ]
+    best = max((each for each in wanted if each[1][:2] in ("zh", "en")), key=lambda each: each[0], default=(0.0, "en"))
+    return "zh" if best[1].startswith("zh") else "en"
+
+
+def _quality(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0
+
 
 Values = Mapping[str, Any]
 View = Callable[[Viewer], Awaitable[Values]]
@@ -184,7 +341,7 @@ _ACTIONS: Final = frozenset(
 """The outcomes of receipts that changed a memory."""
 _TIMES: Final = ("day", "week", "month")
 _A_PAGE: Final = 50
-_FOUND: Final = 30
+_HITS: Final = 30
 _REPLIES_LISTED: Final = 20
 _TERM_SHOWN: Final = 0.01
 _PARTS: Final = (
@@ -202,7 +359,8 @@ _INSTANT: Final = 1e-6
 async def today(viewer: Viewer) -> Values:
     """The changes of today, what is pending, and the last failures."""
     status = await viewer.memory.record(viewer.session, "status")
-    start = _start(viewer, viewer.today())
+    midnight = datetime.combine(viewer.today(), datetime.min.time(), viewer.zone)
+    start = midnight.astimezone(viewer.zone).timestamp()
     changes = [
         {"at": f"{viewer.local(receipt.at):%H:%M}", "action": outcome.action, "id": outcome.id, "text": outcome.text}
         for receipt in await viewer.memory.browsing.changed(viewer.session, since=start, limit=_RECEIPTS)
@@ -237,7 +395,7 @@ async def memories(viewer: Viewer) -> Values:
             results = await viewer.memory.search(
                 viewer.session,
                 fields["q"],
-                limit=_FOUND,
+                limit=_HITS,
                 kinds=[fields["kind"]] if fields["kind"] else None,
                 session_key=fields["session"] or None,
                 **filters,
@@ -386,10 +544,6 @@ VIEWS: Final[Mapping[str, View]] = {
 """The pages by their addresses."""
 TABS: Final = ("/", "/review", "/memories", "/document", "/conversations", "/replies", "/people", "/settings")
 """The pages that each page leads to, in their order; each is called there as the word of its function's name says."""
-
-
-def _start(viewer: Viewer, day: date) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=viewer.zone).astimezone(viewer.zone).timestamp()
 
 
 def _heat(number: int, most: int) -> int:

@@ -30,13 +30,13 @@ def settings() -> dict[str, str]:
     """Return what `gateway-memory connect nanobot` wrote beside nanobot's config; {} if it is not connected."""
     file = get_config_path().parent / "gateway-memory.json"
     try:
-        found = json.loads(file.read_text("utf-8"))
+        settings = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         logger.error("gateway-memory: {} can't be read: {}", file, error)
         return {}
-    return found if isinstance(found, dict) and found.get("workspace") else {}
+    return settings if isinstance(settings, dict) and settings.get("workspace") else {}
 
 
 class SearchMemory(Tool):
@@ -134,16 +134,16 @@ class MemoryCommand(Tool):
 def _conversation(ctx: ToolContext) -> Conversation:
     """Return the conversation of an agent, and connect it to the agent's events at the first call."""
     bus: Any = ctx.bus
-    found = _conversations.get(id(bus))
-    if found is None:
+    conversation = _conversations.get(id(bus))
+    if conversation is None:
         given = settings()
         holder = held(Path(given["workspace"]).expanduser(), given.get("config"))
-        found = _conversations[id(bus)] = Conversation(holder, ctx.sessions, Path(ctx.workspace))
-        bus.subscribe(lambda _event: found.resume(), SessionTurnStarted)
-        bus.subscribe(found.persisted, SessionTurnPersisted)
+        conversation = _conversations[id(bus)] = Conversation(holder, ctx.sessions, Path(ctx.workspace))
+        bus.subscribe(lambda _event: conversation.resume(), SessionTurnStarted)
+        bus.subscribe(conversation.persisted, SessionTurnPersisted)
         _take_commands()
         pass_commands_on()
-    return found
+    return conversation
 
 
 def _take_commands() -> None:
@@ -176,7 +176,7 @@ async def _answered(conversation: Conversation, ctx: CommandContext, text: str) 
     facts = facts_of(
         key=ctx.key, channel=msg.channel, chat_id=msg.chat_id, sender_id=msg.sender_id, metadata=msg.metadata or {}
     )
-    said = await conversation.command(facts, text) if facts else "There is no memory here."
+    answer = await conversation.command(facts, text) if facts else "There is no memory here."
     return OutboundMessage(
-        channel=msg.channel, chat_id=msg.chat_id, content=said, metadata={**(msg.metadata or {}), "render_as": "text"}
+        channel=msg.channel, chat_id=msg.chat_id, content=answer, metadata={**(msg.metadata or {}), "render_as": "text"}
     )

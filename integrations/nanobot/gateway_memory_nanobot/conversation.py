@@ -26,12 +26,12 @@ _TURNS_AT_ONCE = 1000
 
 @dataclass
 class _Turn:
-    """A turn that runs. left: the seconds that its reply may still wait. commanded: the model ran a command in it."""
+    """A turn that runs. remaining_seconds: how long its reply may still wait. commanded: the model ran a command."""
 
     facts: dict[str, str]
     at: datetime
     texts: list[str] = field(default_factory=list)
-    left: float = _REPLY_SECONDS
+    remaining_seconds: float = _REPLY_SECONDS
     commanded: bool = False
 
 
@@ -60,7 +60,7 @@ class Conversation:
         turn.texts.append(text)  # nanobot can add messages to a turn that runs
         while len(self._turns) > _TURNS_AT_ONCE:
             del self._turns[next(iter(self._turns))]  # it ended without a reply
-        return await self._in_reply(turn, lambda: self._told(facts, shortened(text)), "", "recall")
+        return await self._in_reply(turn, lambda: self._context(facts, shortened(text)), "", "recall")
 
     async def _in_reply(self, turn: _Turn, work: Callable[[], Awaitable[T]], otherwise: T, what: str) -> T:
         """Do what a reply waits for, as long as it may; nothing while the memory is away."""
@@ -69,7 +69,7 @@ class Conversation:
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
-            async with asyncio.timeout(turn.left):
+            async with asyncio.timeout(turn.remaining_seconds):
                 return await work()
         except TimeoutError as error:
             self._holder.late()
@@ -77,10 +77,10 @@ class Conversation:
         except Exception as error:  # noqa: BLE001 - a reply matters more
             _log(what, error)
         finally:
-            turn.left = max(0.0, turn.left - (clock() - start))
+            turn.remaining_seconds = max(0.0, turn.remaining_seconds - (clock() - start))
         return otherwise
 
-    async def _told(self, facts: dict[str, str], text: str) -> str:
+    async def _context(self, facts: dict[str, str], text: str) -> str:
         await self._drain()
         key = facts["key"]
         history = self._sessions.get_or_create(key)
@@ -94,9 +94,9 @@ class Conversation:
             opening = await memory.opening(session) if (known, since) != (session.session_id, upto) else ""
             if any(opening in content for content in contents[upto:]):
                 opening = ""  # it stands in the transcript, from before a restart
-            told = await memory.before_reply(session, text)
+            context = await memory.before_reply(session, text)
             self._opened[key] = session.session_id, upto
-            return "\n\n".join(part for part in (opening, told.text) if part)
+            return "\n\n".join(part for part in (opening, context.text) if part)
 
         return await self._holder.call(work, _REPLY_SECONDS)
 
@@ -120,7 +120,7 @@ class Conversation:
         async def work(memory: Any) -> str:
             return str(await memory.command(await _session(memory, facts), text) or "")
 
-        return await self._asked(work)
+        return await self._answered(work)
 
     async def run(self, request: Any, command: str) -> str:
         """Run a command that the model was asked for. Its turn is not recorded."""
@@ -139,7 +139,7 @@ class Conversation:
             late = [] if hits.outcome == "full" else ["Not everything was searched: search again for the rest."]
             return "\n".join([*(f"- {hit.text}" for hit in hits), *late])
 
-        return await self._asked(work)
+        return await self._answered(work)
 
     async def save(self, request: Any, content: str) -> str:
         """Save a fact into the sender's memory."""
@@ -148,7 +148,7 @@ class Conversation:
             session = await _session(memory, _facts(request))
             return "Saved." if await memory.save_fact(session, content=content) else "This is not saved."
 
-        return await self._asked(work)
+        return await self._answered(work)
 
     async def ends(self, key: str) -> None:
         """End the sessions of a key: the user has begun a new one."""
@@ -182,7 +182,7 @@ class Conversation:
         if not self._holder.is_away:
             await asyncio.wait([task], timeout=_REPLY_SECONDS)
 
-    async def _asked(self, work: Any) -> str:
+    async def _answered(self, work: Any) -> str:
         from gateway_memory import RefusedError
 
         try:

@@ -40,6 +40,8 @@ def _chat_type(channel: str, metadata: Mapping[str, Any]) -> str:
     if channel == "discord" and "guild_id" in metadata:
         return "group" if metadata["guild_id"] else "direct"
     of_channel = metadata.get(channel)
-    told = {**metadata, **of_channel} if isinstance(of_channel, Mapping) else metadata
-    kind = next((str(told[name]) for name in ("chat_type", "channel_type", "conversation_type") if told.get(name)), "")
+    metadata = {**metadata, **of_channel} if isinstance(of_channel, Mapping) else metadata
+    kind = next(
+        (str(metadata[name]) for name in ("chat_type", "channel_type", "conversation_type") if metadata.get(name)), ""
+    )
     return "" if not kind else "direct" if kind in _DIRECT else "group"

@@ -1,1 +1,0 @@
-"""The memory as an MCP server: tools, resources and a prompt, for one scope a client."""
