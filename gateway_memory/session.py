@@ -16,7 +16,7 @@ from gateway_memory.scope import Scope
 from notifier import Inbox
 
 if TYPE_CHECKING:
-    from gateway_memory.store.record import MemoryRecord
+    from gateway_memory.store.plan import MemoryRecord
     from gateway_memory.store.report import ReplyReport
     from gateway_memory.store.withheld import Withheld
 

@@ -20,8 +20,18 @@ from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import Moved, Plan, ReceiptLine, Retired
-from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Review, Settled
+from gateway_memory.store.plan import (
+    EXCHANGE,
+    TALK,
+    UNWRITTEN,
+    MemoryRecord,
+    Moved,
+    Plan,
+    ReceiptLine,
+    Retired,
+    Review,
+    Settled,
+)
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.sync.follower import Storage, turn_of
 from recall import Near, Stored

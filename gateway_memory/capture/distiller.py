@@ -15,7 +15,7 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.ledger import Uses
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.sync.follower import Storage
 
 log = get_logger(__name__)

@@ -20,8 +20,7 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Retired
-from gateway_memory.store.record import MemoryRecord, Review, Settled
+from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE, Storage
 from notifier import Announcer, Event, MemoryChange, split

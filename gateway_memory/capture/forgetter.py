@@ -15,8 +15,7 @@ from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Settled
+from gateway_memory.store.plan import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Retired, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
 from gateway_memory.sync.follower import Storage
 from recall import Near, Stored

@@ -38,8 +38,7 @@ from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
-from gateway_memory.store.plan import ReceiptLine
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord, ReceiptLine
 from gateway_memory.store.summaries import SessionRecord, new_record_id
 from gateway_memory.sync.follower import Storage
 from recall import render_block

@@ -27,8 +27,7 @@ from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import MemoryRecord, Review, Settled
+from gateway_memory.store.plan import MemoryRecord, Retired, Review, Settled
 from gateway_memory.sync.follower import Storage, record_of
 from recall import Near, Stored
 

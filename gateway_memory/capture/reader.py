@@ -29,7 +29,7 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord
 from recall import Near, Recaller, Stored
 
 log = get_logger(__name__)

@@ -16,8 +16,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
-from gateway_memory.store.plan import Receipt
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord, Receipt
 from gateway_memory.sync.follower import record_of, turn_of
 from recall import Filter, Stored
 

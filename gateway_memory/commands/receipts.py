@@ -13,8 +13,7 @@ from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
-from gateway_memory.store.plan import Receipt
-from gateway_memory.store.record import TALK, UNWRITTEN
+from gateway_memory.store.plan import TALK, UNWRITTEN, Receipt
 from gateway_memory.store.report import Verdict
 
 _RECEIPTS: Final = 20

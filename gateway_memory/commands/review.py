@@ -8,7 +8,7 @@ from gateway_memory.edge.content import as_query
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.record import Review
+from gateway_memory.store.plan import Review
 
 _LISTED: Final = 20
 _ALL: Final = frozenset({"all", "全部"})

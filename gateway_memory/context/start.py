@@ -40,7 +40,7 @@ from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, parse
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.follower import Storage
 from notifier import Bus

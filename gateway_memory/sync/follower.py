@@ -19,7 +19,7 @@ from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord
 from notifier import Announcer, MemoryChange
 from recall import Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
 

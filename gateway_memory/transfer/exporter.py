@@ -14,7 +14,7 @@ from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.record import Review
+from gateway_memory.store.plan import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.follower import Storage, record_of
 from gateway_memory.transfer.layouts import note_file, prose_of

@@ -24,8 +24,7 @@ from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
-from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import Review
+from gateway_memory.store.plan import Retired, Review
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.follower import Storage
 from gateway_memory.transfer.items import (

@@ -13,7 +13,7 @@ from extractor import clean
 from gateway_memory.edge.content import well_formed
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.record import MemoryRecord, Review
+from gateway_memory.store.plan import MemoryRecord, Review
 from gateway_memory.store.summaries import SessionRecord
 
 

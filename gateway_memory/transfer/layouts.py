@@ -32,7 +32,7 @@ from gateway_memory.store.markdown import (
     parse,
     project_of,
 )
-from gateway_memory.store.record import MemoryRecord, Review, ReviewState
+from gateway_memory.store.plan import MemoryRecord, Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.transfer.items import (
     LONGEST_LINE,

@@ -21,8 +21,7 @@ from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
-from gateway_memory.store.plan import Retired
-from gateway_memory.store.record import MemoryRecord, decoded
+from gateway_memory.store.plan import MemoryRecord, Retired, decoded
 from gateway_memory.sync.follower import Storage, record_of
 from recall import Stored
 

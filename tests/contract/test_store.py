@@ -26,10 +26,9 @@ from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import Cause, Plan, ReceiptLine, Retired
+from gateway_memory.store.plan import EXCHANGE, TALK, Cause, MemoryRecord, Plan, ReceiptLine, Retired, Review, Settled
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.opening import open_shared
-from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store

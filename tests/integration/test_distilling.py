@@ -19,7 +19,7 @@ from gateway_memory.store.disk import files, replacing
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
 

@@ -37,7 +37,7 @@ from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
-from gateway_memory.store.record import UNWRITTEN, MemoryRecord
+from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
-from gateway_memory.store.record import EXCHANGE, TALK
+from gateway_memory.store.plan import EXCHANGE, TALK
 from gateway_memory.store.withheld import Withheld
 
 PAGE_TURNS: Final = 64

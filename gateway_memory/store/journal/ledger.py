@@ -11,8 +11,7 @@ from gateway_memory.runtime.ground import EVERY, Database, day_of
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
-from gateway_memory.store.plan import Plan, Receipt, ReceiptLine
-from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord, decoded
+from gateway_memory.store.plan import RECORD_FIELDS, MemoryRecord, Plan, Receipt, ReceiptLine, decoded
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 

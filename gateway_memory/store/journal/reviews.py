@@ -7,8 +7,7 @@ from typing import Any, Final
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.plan import Plan
-from gateway_memory.store.record import Review, ReviewState, decoded
+from gateway_memory.store.plan import Plan, Review, ReviewState, decoded
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gateway_memory.runtime.ground import Database
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE
-from gateway_memory.store.record import EXCHANGE, SAID, TALK
+from gateway_memory.store.plan import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
 _STOPS: Final = " .。!！?？;；,，~～…"

@@ -21,7 +21,7 @@ from gateway_memory.store.journal.session_state import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
-from gateway_memory.store.record import decoded
+from gateway_memory.store.plan import decoded
 from gateway_memory.store.report import ReplyReport
 
 log = get_logger(__name__)
