@@ -10,7 +10,7 @@ from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
-from gateway_memory.store.journal.session_state import NewTurn, Observation
+from gateway_memory.store.journal.sessions import NewTurn, Observation
 from gateway_memory.store.journal.store import Store
 
 _CLEANED_AT_ONCE: Final = 8000

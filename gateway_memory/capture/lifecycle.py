@@ -34,8 +34,7 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import day_file
-from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.store.journal.sessions import COUNTED, End, EndState
+from gateway_memory.store.journal.sessions import COUNTED, End, EndState, Observation
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import MemoryRecord, ReceiptLine

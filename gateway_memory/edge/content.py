@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from extractor import Cleaned, clean
 from gateway_memory.errors import UsageError
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.sessions import Observation
 
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 """A text: a string, or content parts. Type checkers can't distinguish them, so they are checked at run time."""

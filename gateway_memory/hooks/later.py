@@ -27,9 +27,9 @@ from gateway_memory.identity import session_types
 from gateway_memory.runtime.ground import object_of
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
-from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal import sessions
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.journal.session_state import NewTurn, Observation
+from gateway_memory.store.journal.sessions import NewTurn, Observation
 
 Part = tuple[str, dict[str, Any]]
 """The role, "user" or "assistant", and the content part."""
@@ -300,7 +300,7 @@ def feed(journal: JournalInPlace, event: HookInput, path: Path, now: float, *, r
     last = event.given.get("last_assistant_message")  # Claude Code's transcript may not contain it yet
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
     with journal.transaction() as database:
-        keep = _Keeping(event, session_state.switches(database, event.session_id))
+        keep = _Keeping(event, sessions.switches(database, event.session_id))
     unread = journal.unread([each.id for each in exchanges])
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
@@ -356,7 +356,7 @@ def read_last_message(journal: JournalInPlace, event: HookInput, at: float) -> N
     text = event.given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
         with journal.transaction() as database:
-            session_state.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
+            sessions.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
 
 
 def observations_of(lines: Iterable[bytes]) -> list[Observation]:
@@ -423,8 +423,8 @@ def before_compaction(event: HookInput) -> str:
     with _session(event) as (journal, pending):
         journal.add_injected(event.session_id, (), anew=True)  # what was injected may be gone
         with journal.transaction() as database:
-            observations = [*session_state.seen_in(database, OWNER_KEY, event.session_id), *pending]
-            is_used = session_state.has_left_anything(database, OWNER_KEY, event.session_id)
+            observations = [*sessions.seen_in(database, OWNER_KEY, event.session_id), *pending]
+            is_used = sessions.has_left_anything(database, OWNER_KEY, event.session_id)
     nothing = _transcript(event.given) is not None and not is_significant(observations) and not is_used
     if nothing or not event.settings()["sessions"]["stageSummaries"]:
         return ""
@@ -445,7 +445,7 @@ def followup(event: HookInput, status: object) -> str:
         if event.given.get("stop_hook_active") or event.given.get("loop_count"):  # it answers such a prompt
             return ""
         with journal.transaction() as database:
-            first = session_state.count_stop(database, event.session_id) <= 1
+            first = sessions.count_stop(database, event.session_id) <= 1
         known = _transcript(event.given) is not None
 
         def is_worth_a_prompt(kept: list[Observation]) -> bool:
@@ -459,7 +459,7 @@ def followup(event: HookInput, status: object) -> str:
 def end(event: HookInput) -> None:
     """Close the session, and write its record unless it is saved. This also indexes new facts."""
     with _session(event, reached="end") as (journal, _), journal.transaction() as database:
-        if not session_state.is_open(database, event.session_id):
+        if not sessions.is_open(database, event.session_id):
             return
     import asyncio
 

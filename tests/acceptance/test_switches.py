@@ -17,7 +17,7 @@ from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
-from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal import sessions
 from gateway_memory.sync.follower import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
@@ -33,7 +33,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
     "opening": [(gateway_memory.context.start.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
-    "observations": [(session_state, "observe")],
+    "observations": [(sessions, "observe")],
     "distill": [(Distiller, "run")],
 }
 """By feature, its code: what must run when it is on, and must not when it is off."""

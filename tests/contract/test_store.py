@@ -22,8 +22,7 @@ from gateway_memory.store.documents import MEMORY_FILE, FileEdit
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.journal.session_state import NewTurn, Observation
-from gateway_memory.store.journal.sessions import End
+from gateway_memory.store.journal.sessions import End, NewTurn, Observation
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import EXCHANGE, TALK, Cause, MemoryRecord, Plan, ReceiptLine, Retired, Review, Settled

@@ -23,7 +23,7 @@ from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.later import feed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.journal.session_state import seen_in
+from gateway_memory.store.journal.sessions import seen_in
 from recall import Stored
 
 TOOLS = ("bash", "read_file", "apply_patch", "web", "")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway_memory.edge.content import clip, tags_of
 from gateway_memory.edge.prompts import is_significant
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.sessions import Observation
 
 
 def test_a_read_file_keeps_its_path_and_size() -> None:

@@ -174,28 +174,28 @@ JOIN memories m ON m.scope = s.scope AND m.id = s.memory
 WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active'
 ORDER BY s.at, m.changed_at
 
--- session_state.register
+-- sessions.register
 INSERT INTO sessions (session_id, key, scope, opened_at, seen_at, joined)
 VALUES (?, ?, 'owner', ?, ?, ?) ON CONFLICT DO NOTHING
 
--- session_state.previous_switches
+-- sessions.previous_switches
 SELECT reason, switches FROM sessions
 WHERE key = ? AND scope = ? AND ended_at IS NOT NULL
 ORDER BY ended_at DESC LIMIT 1
 
--- session_state.observe
+-- sessions.observe
 INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
--- session_state.has_left_anything
+-- sessions.has_left_anything
 SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory
 WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1
 
--- session_state.add_replies
+-- sessions.add_replies
 INSERT INTO replies (turn, scope, session_id, at, session_key, turn_id, recalled, report)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
--- session_state.add_turn
+-- sessions.add_turn
 INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, extract, episode, joined, slot)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 

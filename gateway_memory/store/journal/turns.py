@@ -13,7 +13,7 @@ from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
-from gateway_memory.store.journal.session_state import NewTurn, accept, remember
+from gateway_memory.store.journal.sessions import NewTurn, accept, remember
 from gateway_memory.store.journal.sql import (
     AMONG,
     AMONG_NUMBERS,

@@ -17,7 +17,7 @@ from gateway_memory.runtime.runtime import Metrics, Threads
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.session_state import NewTurn, accept_all
+from gateway_memory.store.journal.sessions import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
