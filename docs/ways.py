@@ -5,6 +5,7 @@
 
 import ast
 import asyncio
+import os
 import re
 import sys
 import tempfile
@@ -51,6 +52,7 @@ async def entered() -> dict[str, list[str]]:
             session = await memory.start_session("agent:main:main", user=OWNER)
             await memory.after_reply(session, user="My name is Anna and I live in Basel.", reply="OK")
             await memory.flush()
+            _age(Path(folder))
             await memory.before_reply(session, "A first question about Basel")
 
             async def after() -> object:
@@ -67,6 +69,12 @@ async def entered() -> dict[str, list[str]]:
                     await way()
                 found[name] = list(called)
     return found
+
+
+def _age(folder: Path) -> None:
+    """Make files old: one that has just been saved would be read again."""
+    for file in folder.rglob("*.md"):
+        os.utime(file, (0, 0))
 
 
 @contextmanager
@@ -100,7 +108,7 @@ def written(page: str, ways: dict[str, list[str]]) -> str:
     def table(match: re.Match[str]) -> str:
         # What the page has keeps its place: threads make the order differ from run to run.
         before, called = re.findall(r"^\| `([\w./]+)` \|", match[0], re.MULTILINE), ways[match[1]]
-        names = [*(name for name in before if name in called), *(name for name in called if name not in before)]
+        names = dict.fromkeys([*(name for name in before if name in called), *called])
         rows = [f"| `{name}` | {purpose(paths[name])} |" for name in names]
         return "\n".join([f"<!-- measured: {match[1]} -->", "| module | |", "|---|---|", *rows, "<!-- end -->"])
 
