@@ -169,7 +169,7 @@ class OpeningBuilder:
         lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
         try:
             about = await self._about(session, now)
-            joined = [each for scope in session.who.joined for each in await self._joined(scope, now)]
+            joined = [(scope.kind, await self._joined(scope, now)) for scope in session.who.joined]
         except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
             about, joined = None, []
         memory = [block for block in with_marks(lines, outdated) if not in_context(block.id, block.text)]
@@ -185,7 +185,9 @@ class OpeningBuilder:
             last=last,
             last_session=await self._last_session(session),
             related=[each for each in with_marks(related or (), outdated) if not in_context(each.id, each.text)],
-            joined=[each for each in joined if not in_context(each.id, each.text)],
+            joined=[
+                (kind, [each for each in memories if not in_context(each.id, each.text)]) for kind, memories in joined
+            ],
         )
         opening = compose(
             material,

@@ -70,7 +70,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             last=known.last,
             last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
             related=with_marks(hits, known.outdated),
-            joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
+            joined=[(joined.kind, _shared(lines_of(workspace, zone, now, joined), day))] if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],
@@ -137,8 +137,8 @@ def _passages(workspace: Path) -> list[Entry]:
     return []
 
 
-def _of_project(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningMemory]:
-    """Return what is known of a project, the newest first, without orders to the assistant."""
+def _shared(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningMemory]:
+    """Return what is known in a shared scope, the newest first, without orders to the assistant."""
     if not lines:  # as for most hooks, which do not need the rules
         return []
     from extractor import permitted_text
