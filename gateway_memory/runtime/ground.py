@@ -90,12 +90,12 @@ _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 def local_now() -> datetime:
-    """Return the present time (aware), in the host's zone."""
+    """Return the present time (aware), in the machine's zone."""
     return datetime.now().astimezone()
 
 
 def local_time(at: float, zone: tzinfo | None) -> datetime:
-    """Return the aware time of an instant in epoch seconds. `zone` None is the host's zone, with daylight saving."""
+    """Return the aware time of an instant in epoch seconds. `zone` None is the machine's zone, with daylight saving."""
     return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
 
 

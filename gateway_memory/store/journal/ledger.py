@@ -344,7 +344,7 @@ class Ledger(Table):
         before are left out.
 
         min_uses, min_days: the minimum numbers of uses and of days with a use.
-        zone: the zone in which days are counted; None is the host's.
+        zone: the zone in which days are counted; None is the machine's.
         """
         return await self._write(
             scope, useful, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)

@@ -33,7 +33,7 @@ from notifier import Event
 TurnState = Literal["accepted", "ruled"]
 """The next stage of a turn: the rules, or the batch that a model reads."""
 UNNUMBERED: Final = -1
-"""In the place of the number of a turn that is durable on this host, where the database has still to number it."""
+"""In the place of the number of a turn that is durable on this machine, where the database has still to number it."""
 _ACCEPTED: Final = 0
 _RULED: Final = 1
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
@@ -407,7 +407,7 @@ class Tidier(Table):
         """The last row of each table up to which scopes with too many rows were looked for."""
 
     async def tidy(self, *, before: float, now: float) -> None:
-        """See `Turns.tidy`. Raises StoreBusyError: another host is tidying."""
+        """See `Turns.tidy`. Raises StoreBusyError: another machine is tidying."""
         await self._delete("observations", "id", "at < ?", before)
         await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
         await self._trim("receipts", "id", _RECEIPTS_KEPT)
