@@ -11,10 +11,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 CATCH_UP_SECONDS: Final = 2.0
 """How long a call waits for what other work has still to do, before it goes on without."""
@@ -53,6 +59,25 @@ def object_of(content: bytes | str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
+
+
+def decoded(kind: type[T], raw: object) -> T:
+    """Return a value of a dataclass from what `asdict` and JSON made of one.
+
+    A field that is missing has its default, and one that is unknown is left out: another version wrote it.
+
+    Raises:
+        ValueError: it is a value of another shape.
+    """
+    value: T = _adapter(kind).validate_python(raw)  # type: ignore[arg-type]  # mypy: a type is not Hashable
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # hooks decode nothing
+
+    return TypeAdapter(kind)
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.

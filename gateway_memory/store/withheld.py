@@ -130,7 +130,7 @@ class Withheld:
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a session record without forgotten text; that of a forgotten session as a deleted one."""
         session_id = str(row.get("session_id", ""))
-        if session_id in self._talks and self.hides(session_id, _instant(row.get("timestamp"))):
+        if session_id in self._talks and self.hides(session_id, time_of(row.get("timestamp"))):
             deleted_at = datetime.fromtimestamp(self._talks[session_id], UTC).isoformat()
             kept = {name: row[name] for name in _NO_TEXTS if name in row}
             return {**kept, "topic": "", "summary": "", "deleted_at": row.get("deleted_at") or deleted_at}
@@ -163,7 +163,8 @@ class Withheld:
         return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
 
 
-def _instant(timestamp: object) -> float:
+def time_of(timestamp: object) -> float:
+    """Return the time of a record's timestamp in epoch seconds; 0 for one that is none."""
     try:
         return datetime.fromisoformat(str(timestamp)).timestamp()
     except ValueError:

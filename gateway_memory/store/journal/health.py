@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.runtime.ground import EVERY, Database, decoded
 from gateway_memory.runtime.runtime import Failure
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
-from gateway_memory.store.plan import decoded
 from notifier import NotifierStatus
 
 _KINDS_KEPT: Final = 50
