@@ -192,6 +192,11 @@ class Material:
     joined: Sequence[tuple[Kind, Sequence[OpeningMemory]]] = ()
 
 
+def opening_memories(memories: Iterable[Remembered], day_of: Callable[[float], str]) -> list[OpeningMemory]:
+    """Return memories as an opening shows them. day_of: returns the day of a time, YYYY-MM-DD."""
+    return [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in memories]
+
+
 def queries_of(last: Mapping[str, Any] | None) -> list[str]:
     """Return what to search for: the last session's to-dos, and its topic."""
     if not last:
@@ -409,10 +414,7 @@ def profile(
     wishes = [memory for memory in newest if traits_of(memory.category).standing]
     wishes.sort(key=lambda memory: not traits_of(memory.category).directive)
     others = [memory for memory in newest if not traits_of(memory.category).standing]
-    known = [
-        OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text)
-        for memory in [*wishes[:_MOST_WISHES], *others]
-    ]
+    known = opening_memories([*wishes[:_MOST_WISHES], *others], day_of)
     for passage in passages:
         side = sides.get(passage.turn, "")
         day, now = date.fromisoformat(day_of(passage.at)), date.fromisoformat(today)
@@ -428,8 +430,7 @@ def profile(
             # Where the user said no more than this, the exchange is in context with it.
             marks = [(f"e{passage.turn}", "")] if _without_spaces(text) == _without_spaces(side) else []
             known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=marks))
-    rest = wishes[_MOST_WISHES:]
-    return known + [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in rest]
+    return known + opening_memories(wishes[_MOST_WISHES:], day_of)
 
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:

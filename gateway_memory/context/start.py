@@ -23,6 +23,7 @@ from gateway_memory.context.opening_text import (
     OpeningMemory,
     compose,
     last_session_of,
+    opening_memories,
     own_words_of,
     profile,
     queries_of,
@@ -229,10 +230,8 @@ class OpeningBuilder:
         rows = await self._storage.recaller.listed(scope.key, Filter(), _MEMORIES)
         today = self._runtime.day_of(now.timestamp())
         entries = [row.entry for row in rows if row.entry.holds_on(today)]
-        memories = [
-            OpeningMemory(id=entry.id, day=self._runtime.day_of(entry.at), text=entry.text)
-            for entry in sorted(entries, key=lambda entry: (entry.importance, entry.at), reverse=True)
-        ]
+        entries.sort(key=lambda entry: (entry.importance, entry.at), reverse=True)
+        memories = opening_memories(entries, self._runtime.day_of)
         return with_marks(await compute(_permitted, memories), outdated)
 
     async def _last_session(self, session: Session) -> LastSession | None:
@@ -263,8 +262,7 @@ class OpeningBuilder:
         today = self._runtime.day_of(at)
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
         hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
-        related = list(hits.values())[:limit]
-        return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in related]
+        return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
 
 
 def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:
