@@ -234,14 +234,8 @@ class Turns(Table):
 
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""
-        query = (
-            f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED}), count(*) FILTER (WHERE stage = {_RULED}), "
-            f"count(*) FILTER (WHERE stage < 0), count(*) FILTER (WHERE stage = {FAILED}), "
-            f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0), "
-            f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0), "
-            "0, 0, (SELECT count(*) FROM unreadable) FROM turns"
-        )
-        (queue,) = made(Queue, await self._rows(EVERY, query))
+        stages = (_ACCEPTED, _RULED, FAILED, _RULED, _RULED)
+        (queue,) = made(Queue, await self._rows(EVERY, SQL["turns.queue"], *stages))
         outbox, outbox_at = await self._event_log.waiting()
         return replace(queue, outbox=outbox, outbox_at=outbox_at)
 

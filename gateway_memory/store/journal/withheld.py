@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gateway_memory.runtime.ground import Database, object_of
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
-from gateway_memory.store.plan import EXCHANGE, SAID, TALK
+from gateway_memory.store.plan import EXCHANGE, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
 _STOPS: Final = " .。!！?？;；,，~～…"
@@ -100,14 +100,7 @@ def forget_for_good(database: Database, before: float) -> None:
 
 def replaced(database: Database, scope: str) -> Withheld:
     """Return what newer memories have replaced in a scope, and what is over. Within a transaction."""
-    query = (
-        "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
-        "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        f"m.category NOT IN ('{SAID}', '{EXCHANGE}', '{TALK}') AND m.state <> 'active' AND m.state > '' "
-        "AND m.state IN ('superseded', 'expired') "
-        "ORDER BY m.changed_at DESC LIMIT ?"
-    )
-    rows = database.execute(query, (scope, _NEWEST)).fetchall()
+    rows = database.execute(SQL["withheld.replaced"], (scope, _NEWEST)).fetchall()
     return Withheld(
         Forgotten(text=words, at=at, replacement=_without_taken_back(replacement))
         for text, quote, at, replacement in rows
