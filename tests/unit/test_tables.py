@@ -7,12 +7,13 @@ import pytest
 
 import extractor.tables
 import gateway_memory.capture
+import gateway_memory.store
 import recall.tables
 from gateway_memory.runtime.tables import Table
 
 TABLES = sorted(
     path
-    for package in (extractor.tables, gateway_memory.capture, recall.tables)
+    for package in (extractor.tables, gateway_memory.capture, gateway_memory.store, recall.tables)
     for path in Path(str(package.__file__)).parent.glob("*.txt")
     if path.name != "alike.txt"  # groups of words, without heads
 )
