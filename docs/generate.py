@@ -87,7 +87,7 @@ def chat_commands(language: Language) -> Iterator[str]:
     )
     for command in COMMANDS:
         changes = ("是" if chinese else "yes") if command.changes else ""
-        yield _row(f"`{CHAT} {command.usage(language)}`", "、".join(command.aliases), command.help[language], changes)
+        yield _row(f"`{CHAT} {command.usage(language)}`", command.chinese, command.help[language], changes)
 
 
 def search_options(language: Language) -> Iterator[str]:

@@ -22,7 +22,7 @@ from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Backlog, Importer
-from gateway_memory.wiring import open_memory
+from gateway_memory.wiring import OpenMemory
 from notifier import Channel
 
 if TYPE_CHECKING:
@@ -86,9 +86,8 @@ class GatewayMemory(ReplyingCalls):
             raise UsageError("this memory is open already")
         async with AsyncExitStack() as stack:
             self._loop = asyncio.get_running_loop()
-            parts = await open_memory(
-                stack, self._folder, self._runtime, self._sessions, self, self._extract, self._channels
-            )
+            parts = OpenMemory(self._runtime, self._sessions)
+            await parts.open(stack, self._folder, self, self._extract, self._channels)
             if self._folder is not None and self.settings.commands.socket:
                 await stack.enter_async_context(listening(self._folder, partial(answer_request, self)))
             self._stack, self._parts = stack.pop_all(), parts

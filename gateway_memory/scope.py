@@ -38,6 +38,7 @@ class Kind:
     may_link: whether its scopes can be linked: one person over channels.
     session_type: the type of its sessions, for `excludeSessionTypes`; "" where the session key tells.
     speaker: who speaks, as a model is told; with the scope's name in the place of {}.
+    members: who shares a scope that may be joined, as a model is told.
     title: what people call it, in English and in Chinese. possessive: "a person's", for the help of the shell.
     """
 
@@ -48,6 +49,7 @@ class Kind:
     may_link: bool = False
     session_type: str = ""
     speaker: str
+    members: str = "its members"
     title: tuple[str, str]
     possessive: str
 
@@ -95,6 +97,7 @@ KINDS: Final = {
             is_shared=True,
             may_be_joined=True,
             speaker="one of several people who work on a project",
+            members="those who work on the project",
             title=("Project", "项目"),
             possessive="a project's",
         ),

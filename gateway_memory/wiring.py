@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -48,33 +48,6 @@ _GRACE_SECONDS: Final = 5.0
 _CLOSING_SECONDS: Final = 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenMemory:
-    """The parts that the calls of an open memory use. All background tasks are running."""
-
-    runtime: Runtime
-    storage: Storage
-    sessions: SessionRegistry
-    bus: Bus
-    builder: ContextBuilder
-    finder: Finder
-    intake: TurnIntake
-    processor: TurnProcessor
-    distiller: Distiller
-    starter: SessionStarter
-    saver: Saver
-    lifecycle: Lifecycle
-    repeats: Repeats
-    retention: Retention
-    commands: Commands
-    browsing: Browsing
-    importer: Importer
-    exporter: Exporter
-    backlog: Backlog
-    links: LinkBook
-    notifier: "Notifier | None"
-
-
 async def _finish_index(storage: Storage) -> None:
     """Index what a process that was killed left behind; of a new index, every scope. Opening does not wait for it."""
     try:
@@ -86,128 +59,128 @@ async def _finish_index(storage: Storage) -> None:
         log.warning("episodes.not_looked_at", error=type(error).__name__)
 
 
-async def open_memory(
-    stack: AsyncExitStack,
-    workspace: Path | None,
-    runtime: Runtime,
-    sessions: SessionRegistry,
-    memory: Commanded,
-    extract: Extract | None,
-    channels: Sequence[Channel],
-) -> OpenMemory:
-    """Open all parts, and leave closing them to the stack.
+class OpenMemory:
+    """The parts that the calls of an open memory use, made in the order of their dependencies by `open`."""
 
-    workspace: the folder of the documents; None keeps everything in memory.
-    memory: the memory whose commands are answered.
-    extract: the host's own model.
-    channels: receive changes in addition to the sessions and MQTT.
+    def __init__(self, runtime: Runtime, sessions: SessionRegistry) -> None:
+        self.runtime = runtime
+        self.sessions = sessions
+        self.bus = Bus()
 
-    Raises:
-        WorkspaceError: the folder can't be created, read or written.
-        StoreError: the store can't be opened.
-        ConfigError: something that the config names is missing.
-    """
-    stack.enter_context(compute_threads())
-    bus = Bus()
-    stack.callback(bus.close)
-    announcer = Announcer(channels, on_error=runtime.on_error)
-    storage = await open_storage(stack, workspace, runtime, announcer)
-    notifier = await _open_notifier(stack, runtime, storage, bus)
-    announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
-    if notifier:
-        announcer.add(notifier)
-    _watch(stack, runtime, storage, sessions)
-    builder = ContextBuilder(runtime, storage, bus.delivered_upto)
-    models, opened_at = _open_models(stack, runtime.settings, extract), runtime.timestamp()
+    async def open(
+        self,
+        stack: AsyncExitStack,
+        workspace: Path | None,
+        memory: Commanded,
+        extract: Extract | None,
+        channels: Sequence[Channel],
+    ) -> None:
+        """Open all parts and run their background tasks. The stack closes them.
 
-    def state() -> ProcessState:
-        updates, sessions_waiting = bus.waiting()
-        return ProcessState(
-            pid=os.getpid(),
-            since=opened_at,
-            model=models.name,
-            model_rests=models.any_rests,
-            problem=storage.recaller.problem,
-            replaced=storage.recaller.replaced,
-            alarm=runtime.metrics.capture_alarm(runtime.clock()),
-            updates=updates,
-            told=sessions_waiting,
-            mqtt=notifier.status() if notifier else None,
+        workspace: the folder of the documents; None keeps everything in memory.
+        memory: the memory whose commands are answered.
+        extract: the host's own model.
+        channels: receive changes in addition to the sessions and MQTT.
+
+        Raises:
+            WorkspaceError: the folder can't be created, read or written.
+            StoreError: the store can't be opened.
+            ConfigError: something that the config names is missing.
+        """
+        runtime, sessions, bus = self.runtime, self.sessions, self.bus
+        stack.enter_context(compute_threads())
+        stack.callback(bus.close)
+        announcer = Announcer(channels, on_error=runtime.on_error)
+        self.storage = storage = await open_storage(stack, workspace, runtime, announcer)
+        self.notifier = notifier = await _open_notifier(stack, runtime, storage, bus)
+        announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
+        if notifier:
+            announcer.add(notifier)
+        _watch(stack, runtime, storage, sessions)
+        self.builder = builder = ContextBuilder(runtime, storage, bus.delivered_upto)
+        models = _open_models(stack, runtime.settings, extract)
+        health = self._open_health(stack, models)
+        merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
+        executor = PlanExecutor(runtime, storage, announcer, sessions)
+        changes = MemoryChanges(runtime, storage, merger, executor)
+        filing = Filing(runtime, merger, executor, changes)
+        rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)
+        self.processor = processor = TurnProcessor(runtime, storage, executor, rules, batch)
+        run_in_background(stack, storage.recaller.run(), "embed")
+        run_in_background(stack, processor.run(), "worker")
+        self.saver = Saver(runtime, storage, changes, executor, reader)
+        self.distiller = Distiller(runtime, storage, merger, executor)
+        self.lifecycle = lifecycle = Lifecycle(runtime, storage, sessions, self.saver, self.distiller, processor)
+        stack.push_async_callback(_finish, lifecycle, processor)
+        stack.push_async_callback(_release, storage.sessions)
+        run_in_background(stack, lifecycle.run(), "sessions")
+        self.retention = Retention(runtime, storage)
+        run_in_background(stack, self.retention.run(), "retention")
+        run_in_background(stack, storage.episode_follower.run(), "episodes")
+        run_in_background(stack, _finish_index(storage), "index")
+        if storage.wait_notified:
+            await self._follow_peers(stack, announcer)
+        subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
+        self.starter = starter = SessionStarter(runtime, storage, sessions, builder, changes, subscriptions)
+        ends = SessionEnds(
+            registry=sessions,
+            sessions=storage.sessions,
+            lifecycle=lifecycle,
+            processor=processor,
+            unsubscribe=bus.unsubscribe,
         )
+        linker = ContentLinker(runtime, storage, merger, executor, changes)
+        self.links = LinkBook(runtime, storage.links, storage.event_log.journal, linker, ends)
+        ports = CommandPorts(
+            memory=memory,
+            storage=storage,
+            changes=changes,
+            links=self.links,
+            caught_up=processor.caught_up,
+            switched=starter.switched,
+            health=health,
+        )
+        self.commands, self.browsing = Commands(ports), Browsing(ports)
+        self.finder = Finder(runtime, storage, builder.runner)
+        self.intake = TurnIntake(runtime, storage, executor.wake)
+        self.repeats = Repeats(storage.requests, runtime.timestamp)
+        self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)
+        self.backlog = Backlog(runtime, storage.episodes, storage.turns, processor)
+        closing = begin_in_background(stack, lifecycle.close_abandoned(starting=True), "abandoned")
+        # A host that was killed may have left thousands: opening waits for those of a person's machine.
+        await asyncio.wait([closing], timeout=_CLOSING_SECONDS)
+        if closing.done():
+            closing.result()
 
-    health = HealthKeeper(runtime, storage.health, state)
-    stack.push_async_callback(health.close)
-    run_in_background(stack, health.run(), "health")
-    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
-    executor = PlanExecutor(runtime, storage, announcer, sessions)
-    changes = MemoryChanges(runtime, storage, merger, executor)
-    filing = Filing(runtime, merger, executor, changes)
-    rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)
-    processor = TurnProcessor(runtime, storage, executor, rules, batch)
-    run_in_background(stack, storage.recaller.run(), "embed")
-    run_in_background(stack, processor.run(), "worker")
-    saver, distiller = Saver(runtime, storage, changes, executor, reader), Distiller(runtime, storage, merger, executor)
-    lifecycle = Lifecycle(runtime, storage, sessions, saver, distiller, processor)
-    stack.push_async_callback(_finish, lifecycle, processor)
-    stack.push_async_callback(_release, storage.sessions)
-    run_in_background(stack, lifecycle.run(), "sessions")
-    retention = Retention(runtime, storage)
-    run_in_background(stack, retention.run(), "retention")
-    run_in_background(stack, storage.episode_follower.run(), "episodes")
-    run_in_background(stack, _finish_index(storage), "index")
-    if storage.wait_notified:
-        peers = Peers(runtime, storage, bus.publish, processor.wake, by_others=bool(notifier))
+    async def _follow_peers(self, stack: AsyncExitStack, announcer: Announcer) -> None:
+        by_others, wake = self.notifier is not None, self.processor.wake
+        peers = Peers(self.runtime, self.storage, self.bus.publish, wake, by_others=by_others)
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
-    subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)
-    starter = SessionStarter(runtime, storage, sessions, builder, changes, subscriptions)
-    ends = SessionEnds(
-        registry=sessions,
-        sessions=storage.sessions,
-        lifecycle=lifecycle,
-        processor=processor,
-        unsubscribe=bus.unsubscribe,
-    )
-    linker = ContentLinker(runtime, storage, merger, executor, changes)
-    links = LinkBook(runtime, storage.links, storage.event_log.journal, linker, ends)
-    commands = CommandPorts(
-        memory=memory,
-        storage=storage,
-        changes=changes,
-        links=links,
-        caught_up=processor.caught_up,
-        switched=starter.switched,
-        health=health,
-    )
-    closing = begin_in_background(stack, lifecycle.close_abandoned(starting=True), "abandoned")
-    # A host that was killed may have left thousands: opening waits for those of a person's machine.
-    await asyncio.wait([closing], timeout=_CLOSING_SECONDS)
-    if closing.done():
-        closing.result()
-    return OpenMemory(
-        runtime=runtime,
-        storage=storage,
-        sessions=sessions,
-        bus=bus,
-        builder=builder,
-        finder=Finder(runtime, storage, builder.runner),
-        intake=TurnIntake(runtime, storage, executor.wake),
-        processor=processor,
-        distiller=distiller,
-        starter=starter,
-        saver=saver,
-        lifecycle=lifecycle,
-        repeats=Repeats(storage.requests, runtime.timestamp),
-        retention=retention,
-        commands=Commands(commands),
-        browsing=Browsing(commands),
-        importer=Importer(runtime, storage, merger, executor),
-        exporter=Exporter(storage),
-        backlog=Backlog(runtime, storage.episodes, storage.turns, processor),
-        links=links,
-        notifier=notifier,
-    )
+
+    def _open_health(self, stack: AsyncExitStack, models: Models) -> HealthKeeper:
+        runtime, recaller, opened_at = self.runtime, self.storage.recaller, self.runtime.timestamp()
+
+        def state() -> ProcessState:
+            updates, sessions_waiting = self.bus.waiting()
+            return ProcessState(
+                pid=os.getpid(),
+                since=opened_at,
+                model=models.name,
+                model_rests=models.any_rests,
+                problem=recaller.problem,
+                replaced=recaller.replaced,
+                alarm=runtime.metrics.capture_alarm(runtime.clock()),
+                updates=updates,
+                told=sessions_waiting,
+                mqtt=self.notifier.status() if self.notifier else None,
+            )
+
+        health = HealthKeeper(runtime, self.storage.health, state)
+        stack.push_async_callback(health.close)
+        run_in_background(stack, health.run(), "health")
+        return health
 
 
 def _open_models(stack: AsyncExitStack, settings: MemorySync, extract: Extract | None) -> Models:

@@ -24,6 +24,7 @@ from .summary import Summary
 
 _TABLE: Final = table("orders")
 _PATTERNS: Final = _TABLE.patterns()
+_THIS_ONE: Final = dict(_TABLE.compiled("this one"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,21 +112,21 @@ def _sentence_before(text: str, position: int) -> str:
 _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
 
 
-def concerns(candidate: Candidate, project: str) -> bool:
-    """Return whether a candidate is about a project rather than about the one who says it.
+def concerns(candidate: Candidate, kind: str, name: str) -> bool:
+    """Return whether a candidate is about something shared, such as a project, rather than about the one who says it.
 
-    It is if it names the project and nobody speaks of themselves in it. Others read what a project holds, so that in
-    doubt it is not, and neither is a wish or an instruction.
+    It is if it names what is shared, or says "this project", and nobody speaks of themselves in it. Others read what is
+    kept there, so that in doubt it is not, and neither is a wish or an instruction.
 
-    project: its name.
+    kind: such as "project"; one without words of its own in the table is only meant by its name.
     """
     if candidate.only_as or traits_of(candidate.category).standing:
         return False
     words = f"{candidate.content}\n{candidate.sentence}"
-    name = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", project)))
-    named = name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", words, re.IGNORECASE)
-    of_project = named or _PATTERNS["of a project"].search(words)
-    return bool(of_project) and not _PATTERNS["of oneself"].search(words)
+    spelt = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", name)))
+    named = spelt and re.search(rf"(?<![^\W_]){spelt}(?![^\W_])", words, re.IGNORECASE)
+    meant = named or (kind in _THIS_ONE and _THIS_ONE[kind].search(words))
+    return bool(meant) and not _PATTERNS["of oneself"].search(words)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

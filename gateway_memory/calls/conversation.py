@@ -132,7 +132,7 @@ class ConversationCalls(Calls):
         origin, *joined = resolve_scopes(**whose)
         try:
             scope = await opened.links.resolved(origin)
-        except StoreError:  # a session that is open goes on: its turns are durable on this host
+        except StoreError:  # a session that is open goes on: its turns are durable on this machine
             session = opened.sessions.open_of(key, origin)
             if session is None:
                 raise
@@ -270,7 +270,7 @@ class ConversationCalls(Calls):
 
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
         keeps none, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
-        host, and the database gives it its number later. So whatever is not 0 was kept.
+        machine, and the database gives it its number later. So whatever is not 0 was kept.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.

@@ -12,7 +12,7 @@ from typing import Final
 from extractor import Candidate, Decision, decide
 from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate, source_of
 from gateway_memory.capture.forgetter import Forgetter
-from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
@@ -258,17 +258,14 @@ def _fail(save: _Save, error: BaseException) -> None:
 # Changes by request.
 
 
-class MemoryChanges:
+class MemoryChanges(Changer):
     """Changes the memories of any scope, and settles what waits for a person.
 
     saves: merges facts that agents save. forgetter: forgets.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._merger = merger
-        self._executor = executor
+        super().__init__(runtime, storage, merger, executor)
         self.saves = Saves(merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from extractor import Candidate, decide
-from gateway_memory.capture.executor import PlanExecutor, drafted, known
-from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.executor import drafted, known
+from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.plan import MemoryRecord
-from gateway_memory.sync.follower import Storage
 
 log = get_logger(__name__)
 
@@ -52,14 +51,8 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
     return "repeated" if uses.repeated > uses.recalled else "recalled"
 
 
-class Distiller:
+class Distiller(Changer):
     """Moves the facts of one workspace."""
-
-    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._merger = merger
-        self._executor = executor
 
     async def run(self, scope: Scope, settings: DistillSettings, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts that qualify, and return them, the most used first. dry_run: only return them."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from extractor import Candidate, Known, decide, statements, without_commands
-from gateway_memory.capture.executor import Draft, PlanExecutor, known
-from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.executor import Draft, known
+from gateway_memory.capture.merger import Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.capture.requests import memories_meant
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode
@@ -17,7 +17,6 @@ from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Retired, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
-from gateway_memory.sync.follower import Storage
 from recall import Near, Stored
 
 _BY_WISH: Final = "asked"
@@ -25,14 +24,8 @@ _AT_ONCE: Final = 500
 """Exchanges that are read together."""
 
 
-class Forgetter:
+class Forgetter(Changer):
     """Forgets in any scope. What says the same as what is forgotten goes with it, as merging finds it."""
-
-    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._merger = merger
-        self._executor = executor
 
     async def memory(
         self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0

@@ -113,7 +113,7 @@ class Saver:
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
-        joined = next((scope for scope in session.who.joined if concerns(candidate, scope.name)), None)
+        joined = next((scope for scope in session.who.joined if concerns(candidate, scope.kind.name, scope.name)), None)
         if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
             return await self._changes.saves.save(joined, replace(source, scope=joined.key), candidate)
         outcome = await self._changes.saves.save(session.scope, source, candidate)

@@ -19,7 +19,7 @@ from extractor import (
     stands_alone,
     understood,
 )
-from gateway_memory.capture.executor import Draft, drafted, known, record_of_candidate
+from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -267,6 +267,16 @@ class Merger:
         """Return a memory with its stored data, and with its current text and file."""
         known = await self._storage.ledger.memories(scope.key, [stored.entry.id])
         return record_of(stored, known.get(stored.entry.id))
+
+
+class Changer:
+    """What changes memories: it decides with the merger, and writes with the executor."""
+
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._merger = merger
+        self._executor = executor
 
 
 def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:

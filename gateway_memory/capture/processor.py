@@ -102,7 +102,8 @@ class Filing:
 
     def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
         """Return the first shared scope of a turn's session that a candidate concerns, if it may be kept there."""
-        joined = next((each for each in Scope.parse_all(turn.joined) if concerns(candidate, each.name)), None)
+        scopes = Scope.parse_all(turn.joined)
+        joined = next((scope for scope in scopes if concerns(candidate, scope.kind.name, scope.name)), None)
         read = as_turn(turn, self._runtime.zone)
         return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
 

@@ -174,18 +174,22 @@ class Shell:
 class Command:
     """A command of the chat, and of the shell if `shell` is given.
 
-    aliases: other names, the one that help shows in Chinese first. run: gets the text behind the name and returns the
-    answer. record: returns the answer as JSON values. changes: whether it changes the memory or the session. waits:
-    whether it waits until the turns said before it are processed. Its texts are in `texts/commands.json`.
+    run: gets the text behind the name and returns the answer. record: returns the answer as JSON values. changes:
+    whether it changes the memory or the session. waits: whether it waits until the turns said before it are processed.
+    Its Chinese name and its texts are in `texts/commands.json`.
     """
 
     name: str
     run: Callable[[CommandPorts, Session, str], Awaitable[str]]
-    aliases: tuple[str, ...] = ()
     record: Callable[[CommandPorts, Session, str], Awaitable[dict[str, Any]]] | None = None
     shell: Shell | None = None
     changes: bool = False
     waits: bool = True
+
+    @property
+    def chinese(self) -> str:
+        """Its Chinese name."""
+        return str(texts("commands")[self.name]["chinese"])
 
     @property
     def help(self) -> Text:

@@ -46,17 +46,17 @@ async def show_help(_: CommandPorts, session: Session, __: str) -> str:
 def listed(language: Language) -> str:
     """Return all commands with their arguments, on one line; in Chinese with their Chinese names."""
     if language == "zh":
-        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.aliases[0]}）" for command in COMMANDS)
+        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.chinese}）" for command in COMMANDS)
     return f"{CHAT} " + " · ".join(command.usage("en") for command in COMMANDS)
 
 
 def find(name: str) -> Command | None:
-    """Return the command of a name or alias, in lower case."""
+    """Return the command of an English or Chinese name, in lower case."""
     return _BY_NAME.get(name)
 
 
 def nearest(name: str) -> str:
-    """Return the name or alias that is most like `name`, or "" if none is."""
+    """Return the name that is most like `name`, or "" if none is."""
     return next(iter(get_close_matches(name, _BY_NAME, n=1)), "")
 
 
@@ -65,50 +65,35 @@ _MAYBE_ID: Final = Shell(words="*", metavar="ID")
 _PERSON: Final = Shell(words="*", metavar="user:NAME")
 
 COMMANDS: Final = (
-    Command(name="status", aliases=("状态",), run=status, record=status_record, shell=Shell()),
-    Command(
-        name="search",
-        aliases=("搜索",),
-        run=search,
-        record=search_record,
-        shell=Shell(words="*", metavar="QUERY", options=OPTIONS),
-    ),
-    Command(name="list", aliases=("列出",), run=list_memories, record=list_record, shell=Shell()),
-    Command(name="forget", aliases=("忘掉",), run=forget, shell=_ID, changes=True),
-    Command(name="correct", aliases=("更正",), run=correct, shell=_ID, changes=True),
-    Command(name="pin", aliases=("常驻",), run=pin, shell=_ID, changes=True),
-    Command(
-        name="review", aliases=("待审",), run=review, record=review_record, shell=Shell(words="*", metavar="WORDS")
-    ),
-    Command(name="approve", aliases=("批准",), run=approve, shell=_ID, changes=True),
-    Command(name="reject", aliases=("拒绝",), run=reject, shell=_ID, changes=True),
-    Command(name="why", aliases=("为什么",), run=why),
-    Command(name="useful", aliases=("有用",), run=partial(rate, verdict="useful"), shell=_MAYBE_ID, changes=True),
-    Command(name="wrong", aliases=("不对",), run=partial(rate, verdict="wrong"), shell=_MAYBE_ID, changes=True),
-    Command(name="undo", aliases=("撤销",), run=undo, shell=_MAYBE_ID, changes=True),
-    Command(name="history", aliases=("来历",), run=history, record=history_record, shell=_ID),
-    Command(
-        name="digest",
-        aliases=("小结",),
-        run=digest,
-        record=digest_record,
-        shell=Shell(words="*", metavar="day|week|month"),
-    ),
+    Command(name="status", run=status, record=status_record, shell=Shell()),
+    Command(name="search", run=search, record=search_record, shell=Shell(words="*", metavar="QUERY", options=OPTIONS)),
+    Command(name="list", run=list_memories, record=list_record, shell=Shell()),
+    Command(name="forget", run=forget, shell=_ID, changes=True),
+    Command(name="correct", run=correct, shell=_ID, changes=True),
+    Command(name="pin", run=pin, shell=_ID, changes=True),
+    Command(name="review", run=review, record=review_record, shell=Shell(words="*", metavar="WORDS")),
+    Command(name="approve", run=approve, shell=_ID, changes=True),
+    Command(name="reject", run=reject, shell=_ID, changes=True),
+    Command(name="why", run=why),
+    Command(name="useful", run=partial(rate, verdict="useful"), shell=_MAYBE_ID, changes=True),
+    Command(name="wrong", run=partial(rate, verdict="wrong"), shell=_MAYBE_ID, changes=True),
+    Command(name="undo", run=undo, shell=_MAYBE_ID, changes=True),
+    Command(name="history", run=history, record=history_record, shell=_ID),
+    Command(name="digest", run=digest, record=digest_record, shell=Shell(words="*", metavar="day|week|month")),
     Command(
         name="receipts",
-        aliases=("回执",),
         run=receipts,
         record=receipts_record,
         shell=Shell(options=(Option(command="receipts", name="limit", metavar="N", in_chat="{}"),)),
     ),
-    Command(name="on", aliases=("打开",), run=partial(switch, on=True), changes=True, waits=False),
-    Command(name="off", aliases=("关闭",), run=partial(switch, on=False), changes=True, waits=False),
-    Command(name="link", aliases=("关联",), run=link, shell=_PERSON, changes=True),
-    Command(name="unlink", aliases=("取消关联",), run=unlink, shell=_PERSON, changes=True),
-    Command(name="help", aliases=("帮助",), run=show_help),
+    Command(name="on", run=partial(switch, on=True), changes=True, waits=False),
+    Command(name="off", run=partial(switch, on=False), changes=True, waits=False),
+    Command(name="link", run=link, shell=_PERSON, changes=True),
+    Command(name="unlink", run=unlink, shell=_PERSON, changes=True),
+    Command(name="help", run=show_help),
 )
 
-_BY_NAME: Final = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+_BY_NAME: Final = {name: command for command in COMMANDS for name in (command.name, command.chinese)}
 
 
 class Commands:

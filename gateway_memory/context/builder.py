@@ -50,7 +50,7 @@ _FILES_WITHIN: Final = 0.25
 _JOURNAL_WITHIN: Final = 0.1
 """How long a note in the journal may take. A delivery that is not noted in time is repeated after a restart."""
 
-_TALKED_SESSIONS: Final = 6
+_ASKED_SESSIONS: Final = 6
 """Session records of the time that a message asks for."""
 _WEAK: Final = 3
 """How many hits below the least score are reported."""
@@ -87,7 +87,7 @@ class Context:
 class _Reply:
     """A reply whose context is built, stage by stage.
 
-    at: the time of the message. talk: the past time whose talk the message asks for, or None.
+    at: the time of the message. asked_span: the past time that the message asks about, or None.
     began, deadline: by the loop's clock.
     deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
     """
@@ -95,7 +95,7 @@ class _Reply:
     session: Session
     message: str
     at: datetime
-    talk: Span | None
+    asked_span: Span | None
     began: float
     deadline: float
     deliver_pending: bool
@@ -148,7 +148,7 @@ class _Reply:
     def report(self, holding: frozenset[str]) -> ReplyReport:
         """Return what was considered. holding: the ids of the hits that still hold."""
         settings = self.session.settings.auto_recall
-        least = {"episode": 0.0 if self.talk else settings.episodes.min_score}
+        least = {"episode": 0.0 if self.asked_span else settings.episodes.min_score}
         known: dict[str, Fate] = {hit.id: "over_budget" for hit in self.over_budget}
         known |= {hit.id: "held" for hit in self.in_context}
         known |= {hit.id: "told" for hit in self.injected}
@@ -203,7 +203,7 @@ class ContextBuilder:
             session=session,
             message=message,
             at=now,
-            talk=talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None,
+            asked_span=talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None,
             began=asyncio.get_running_loop().time(),
             deadline=deadline,
             deliver_pending=deliver_pending,
@@ -312,7 +312,7 @@ class ContextBuilder:
                 session.in_context.inject([(hit.id, hit.text) for hit in fresh])
             reply.injected += [exchange.hit for exchange in exchanges]
             reply.recalled = (*memories, *(exchange.hit for exchange in exchanges))
-            first = await self._of_talk(reply)
+            first = await self._of_asked_span(reply)
             if exchanges or first:
                 budget = settings.episodes.max_injected_tokens
                 reply.blocks.append(quotations_block(session, exchanges, reply.message, zone, budget, first))
@@ -328,15 +328,15 @@ class ContextBuilder:
 
     # What the stages need
 
-    async def _of_talk(self, reply: _Reply) -> list[str]:
+    async def _of_asked_span(self, reply: _Reply) -> list[str]:
         """Return the session records of the days that the message asks about, or a line that there is nothing."""
-        if reply.talk is None or reply.recall is None or reply.recall.outcome == "timeout":
+        if reply.asked_span is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
-        only = Filter(since=reply.talk.start, until=reply.talk.end)
-        read = self._word_search.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
+        only = Filter(since=reply.asked_span.start, until=reply.asked_span.end)
+        read = self._word_search.find(reply.session.scope, "", {"record"}, _ASKED_SESSIONS, only)
         records = await self.runner.run("records", reply.left(_QUOTE_UNTIL), read)
         if records == [] and not reply.recall.hits:
-            return [nothing_remembered(reply.message, reply.talk, self._runtime.zone)]
+            return [nothing_remembered(reply.message, reply.asked_span, self._runtime.zone)]
         budget = reply.session.settings.auto_recall.episodes.max_injected_tokens
         return record_lines(records or [], reply.message, self._runtime.zone, budget)
 
@@ -350,7 +350,7 @@ class ContextBuilder:
             await self.runner.completes("sync", seconds, self._follow_joined(session))
         if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
             return Recall()
-        settings, talk = session.settings.auto_recall, reply.talk
+        settings, span = session.settings.auto_recall, reply.asked_span
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
         try:
@@ -362,10 +362,10 @@ class ContextBuilder:
                             query=reply.message,
                             limit=settings.max_results,
                             episodes=episodes if scope == session.scope else 0,
-                            min_score=0.0 if talk else least,
+                            min_score=0.0 if span else least,
                             now=reply.at.timestamp(),
                             preceding=tuple(session.recent),
-                            only=Filter(since=talk.start, until=talk.end) if talk else None,
+                            only=Filter(since=span.start, until=span.end) if span else None,
                             explain=True,
                             weak=_WEAK,
                         ),
@@ -404,11 +404,11 @@ class ContextBuilder:
         quotable = {each.hit.id for each in exchanges}
         reply.withheld = frozenset(hit.id for hit in hits if hit.kind == "episode" and hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
-        likely = [each for each in exchanges if reply.talk or each.hit.score >= settings.min_score]
-        fresh = not_in_context(reply.session, likely, again=reply.talk is not None)
+        likely = [each for each in exchanges if reply.asked_span or each.hit.score >= settings.min_score]
+        fresh = not_in_context(reply.session, likely, again=reply.asked_span is not None)
         reply.in_context += [exchange.hit for exchange in likely if exchange not in fresh]
         quoted = fresh[: settings.max_results]
-        return sorted(quoted, key=lambda exchange: exchange.hit.turn) if reply.talk else quoted
+        return sorted(quoted, key=lambda exchange: exchange.hit.turn) if reply.asked_span else quoted
 
     async def _file_changes(self, reply: _Reply) -> FileChanges | None:
         """Return what is new in the session's files; None where nothing is, or it is late: the position then stays."""

@@ -5,7 +5,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final, Self
 
 from gateway_memory.context.deadline import DeadlineRunner
@@ -16,7 +15,7 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.store.withheld import Withheld
+from gateway_memory.store.withheld import Withheld, time_of
 from gateway_memory.sync.follower import Storage
 from recall import Filter, Hit, RecallOutcome, SearchRequest, Stored, excerpt_of, talk_of, tokens_of
 
@@ -87,7 +86,7 @@ def _records(scope: Scope, rows: Sequence[Mapping[str, Any]], hidden: Withheld) 
         if text:
             identity, session_id = str(row.get("id") or row["session_id"]), str(row["session_id"])
             identity = identity if "-" in identity else f"sum-{identity}"
-            hits.append(_hit(scope, "record", identity, text, _instant(row.get("timestamp")), session_id))
+            hits.append(_hit(scope, "record", identity, text, time_of(row.get("timestamp")), session_id))
     return hits
 
 
@@ -110,13 +109,6 @@ def _hit(scope: Scope, kind: str, identity: str, text: str, at: float, session: 
     return Hit(
         id=identity, text=text, score=1.0, at=at, scope=scope.key, file=file, kind=kind, type="", session=session
     )
-
-
-def _instant(timestamp: object) -> float:
-    try:
-        return datetime.fromisoformat(str(timestamp)).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def _passes(hit: Hit, only: Filter) -> bool:

@@ -23,6 +23,7 @@ from gateway_memory.context.opening_text import (
     OpeningMemory,
     compose,
     last_session_of,
+    opening_memories,
     own_words_of,
     profile,
     queries_of,
@@ -169,7 +170,7 @@ class OpeningBuilder:
         lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
         try:
             about = await self._about(session, now)
-            joined = [each for scope in session.who.joined for each in await self._joined(scope, now)]
+            joined = [(scope.kind, await self._joined(scope, now)) for scope in session.who.joined]
         except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
             about, joined = None, []
         memory = [block for block in with_marks(lines, outdated) if not in_context(block.id, block.text)]
@@ -185,7 +186,9 @@ class OpeningBuilder:
             last=last,
             last_session=await self._last_session(session),
             related=[each for each in with_marks(related or (), outdated) if not in_context(each.id, each.text)],
-            joined=[each for each in joined if not in_context(each.id, each.text)],
+            joined=[
+                (kind, [each for each in memories if not in_context(each.id, each.text)]) for kind, memories in joined
+            ],
         )
         opening = compose(
             material,
@@ -227,10 +230,8 @@ class OpeningBuilder:
         rows = await self._storage.recaller.listed(scope.key, Filter(), _MEMORIES)
         today = self._runtime.day_of(now.timestamp())
         entries = [row.entry for row in rows if row.entry.holds_on(today)]
-        memories = [
-            OpeningMemory(id=entry.id, day=self._runtime.day_of(entry.at), text=entry.text)
-            for entry in sorted(entries, key=lambda entry: (entry.importance, entry.at), reverse=True)
-        ]
+        entries.sort(key=lambda entry: (entry.importance, entry.at), reverse=True)
+        memories = opening_memories(entries, self._runtime.day_of)
         return with_marks(await compute(_permitted, memories), outdated)
 
     async def _last_session(self, session: Session) -> LastSession | None:
@@ -261,8 +262,7 @@ class OpeningBuilder:
         today = self._runtime.day_of(at)
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
         hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
-        related = list(hits.values())[:limit]
-        return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in related]
+        return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
 
 
 def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:

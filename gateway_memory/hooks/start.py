@@ -19,6 +19,7 @@ from gateway_memory.context.opening_text import (
     OpeningMemory,
     compose,
     last_session_of,
+    opening_memories,
     own_words_of,
     profile,
     queries_of,
@@ -70,7 +71,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             last=known.last,
             last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
             related=with_marks(hits, known.outdated),
-            joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
+            joined=[(joined.kind, _shared(lines_of(workspace, zone, now, joined), day))] if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],
@@ -137,15 +138,15 @@ def _passages(workspace: Path) -> list[Entry]:
     return []
 
 
-def _of_project(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningMemory]:
-    """Return what is known of a project, the newest first, without orders to the assistant."""
+def _shared(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningMemory]:
+    """Return what is known in a shared scope, the newest first, without orders to the assistant."""
     if not lines:  # as for most hooks, which do not need the rules
         return []
     from extractor import permitted_text
 
     newest = sorted(lines, key=lambda line: -line.at)
     permitted = [line for line in newest if permitted_text(line.text, by_owner=False) == line.text]
-    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in permitted]
+    return opening_memories(permitted, day)
 
 
 def _related(
@@ -154,5 +155,4 @@ def _related(
     """Return the memories that are related to what the last session left open, one for each in turn."""
     searches = [related(lines, query, limit=limit, min_score=LEAST_RELATED, now=now, zone=zone) for query in queries]
     in_turn = {hit[1].id: hit[1] for hits in zip_longest(*searches) for hit in hits if hit}
-    related_lines = list(in_turn.values())[:limit]
-    return [OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text) for line in related_lines]
+    return opening_memories(list(in_turn.values())[:limit], lambda at: day_of(at, zone))

@@ -11,10 +11,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 CATCH_UP_SECONDS: Final = 2.0
 """How long a call waits for what other work has still to do, before it goes on without."""
@@ -55,6 +61,25 @@ def object_of(content: bytes | str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
+def decoded(kind: type[T], raw: object) -> T:
+    """Return a value of a dataclass from what `asdict` and JSON made of one.
+
+    A field that is missing has its default, and one that is unknown is left out: another version wrote it.
+
+    Raises:
+        ValueError: it is a value of another shape.
+    """
+    value: T = _adapter(kind).validate_python(raw)  # type: ignore[arg-type]  # mypy: a type is not Hashable
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter  # hooks decode nothing
+
+    return TypeAdapter(kind)
+
+
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
 
 
@@ -90,12 +115,12 @@ _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 def local_now() -> datetime:
-    """Return the present time (aware), in the host's zone."""
+    """Return the present time (aware), in the machine's zone."""
     return datetime.now().astimezone()
 
 
 def local_time(at: float, zone: tzinfo | None) -> datetime:
-    """Return the aware time of an instant in epoch seconds. `zone` None is the host's zone, with daylight saving."""
+    """Return the aware time of an instant in epoch seconds. `zone` None is the machine's zone, with daylight saving."""
     return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
 
 

@@ -294,7 +294,7 @@ class Runtime:
     """The values that the parts of one memory share.
 
     clock: returns the current time (aware).
-    zone: the zone in which days are counted; None is the host's.
+    zone: the zone in which days are counted; None is the machine's.
     settings_of: returns the settings of a session key; "" is the memory's own agent.
     encoder: makes the host's own encoder, in a thread; None for the one that the settings name.
     """

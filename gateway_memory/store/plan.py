@@ -4,20 +4,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from extractor import Doubt, traits_of
+from gateway_memory.runtime.ground import decoded
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, Patch, is_writable
 from gateway_memory.store.markdown import Addition, MemoryType
 from gateway_memory.store.report import Rated
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
-T = TypeVar("T")
-
 
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
@@ -246,22 +240,3 @@ class Plan:
         if not all(is_writable(memory.file) for memory in memories):
             raise ValueError("a memory of a document that is not ours")
         return plan
-
-
-def decoded(kind: type[T], raw: object) -> T:
-    """Return a value of a dataclass from what `asdict` and JSON made of one.
-
-    A field that is missing has its default, and one that is unknown is left out: another version wrote it.
-
-    Raises:
-        ValueError: it is a value of another shape.
-    """
-    value: T = _adapter(kind).validate_python(raw)  # type: ignore[arg-type]  # mypy: a type is not Hashable
-    return value
-
-
-@cache
-def _adapter(kind: Any) -> "TypeAdapter[Any]":
-    from pydantic import TypeAdapter  # hooks decode nothing
-
-    return TypeAdapter(kind)

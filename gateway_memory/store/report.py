@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal
+
+from gateway_memory.runtime.ground import decoded
 
 Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "over", "withheld"]
 """What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number
@@ -13,6 +15,8 @@ Verdict = Literal["useful", "wrong"]
 _MOST_ROWS: Final = 16
 _DIGITS: Final = 3
 _LEAST_TERM: Final = 0.005
+_ROW: Final = ("id", "fate", "score", "terms")
+"""What a row is as JSON, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,26 +62,9 @@ class ReplyReport:
         Raises:
             ValueError, KeyError, TypeError: it is none.
         """
-        return cls(
-            outcome=str(raw["outcome"]),
-            milliseconds={str(name): float(value) for name, value in raw["ms"].items()},
-            rows=tuple(
-                Considered(
-                    id=str(identity),
-                    fate=_fate(fate),
-                    score=float(score),
-                    terms={str(name): float(value) for name, value in terms.items()},
-                )
-                for identity, fate, score, terms in raw["rows"]
-            ),
-        )
+        rows = [dict(zip(_ROW, row, strict=True)) for row in raw["rows"]]
+        return decoded(cls, {"outcome": raw["outcome"], "milliseconds": raw["ms"], "rows": rows})
 
 
 def _rounded(values: Mapping[str, float], *, least: float = 0.0) -> dict[str, float]:
     return {name: round(float(value), _DIGITS) for name, value in values.items() if abs(value) >= least}
-
-
-def _fate(text: object) -> Fate:
-    if text not in get_args(Fate):
-        raise ValueError("an unknown fate")
-    return cast("Fate", text)

@@ -17,6 +17,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
+from gateway_memory.runtime.tables import tables_in
+
 _SHARE: Final = 0.6
 """The minimum share of the significant words of forgotten text that a sentence must contain …"""
 _WITHIN: Final = 0.8
@@ -35,19 +37,9 @@ _TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
 """A word that can reveal forgotten text by itself, next to a sentence that does: a pair of wide letters, or a stem."""
 _WIDE_FROM: Final = "\u2e80"
 _TASTE: Final = "\0"
-_TASTE_ENGLISH: Final = re.compile(
-    r"(?:dis)?lik(?:e|es|ed|ing)|lov(?:e|es|ed)|prefer\w*|enjoy\w*|favou?rites?|hat(?:e|es|ed)"
-)
-_TASTE_CHINESE: Final = re.compile("不喜欢|喜欢|喜爱|偏好|偏爱|讨厌|热爱|习惯|爱")
-_EMPTY_CHINESE: Final = re.compile(
-    "用户|主人|记住|忘掉|忘记|我们|[我你您他她它的了是在有和与就都也很这那个吗吧呢啊把请用]"
-)
-_EMPTY_ENGLISH: Final = frozenset(
-    "a an the i me my mine we us our you your he she it its they them their this that these those is am are was were "
-    "be been being do does did have has had having will would shall should can could may might must of to in on at by "
-    "for from with about as into and or but so if not no yes user users s t m re ve ll d please remember forget also "
-    "just very really ok okay".split()
-)
+_TABLE: Final = tables_in(__file__)("withheld")
+_PATTERNS: Final = dict(_TABLE.compiled("patterns", flags=0))
+_NO_TERMS: Final = _TABLE.words("words")
 _REMEMBERED: Final = 8192
 """Sentences."""
 _NO_TEXTS: Final = ("id", "session_id", "timestamp", "layer", "deleted_at")
@@ -130,7 +122,7 @@ class Withheld:
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a session record without forgotten text; that of a forgotten session as a deleted one."""
         session_id = str(row.get("session_id", ""))
-        if session_id in self._talks and self.hides(session_id, _instant(row.get("timestamp"))):
+        if session_id in self._talks and self.hides(session_id, time_of(row.get("timestamp"))):
             deleted_at = datetime.fromtimestamp(self._talks[session_id], UTC).isoformat()
             kept = {name: row[name] for name in _NO_TEXTS if name in row}
             return {**kept, "topic": "", "summary": "", "deleted_at": row.get("deleted_at") or deleted_at}
@@ -163,7 +155,8 @@ class Withheld:
         return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
 
 
-def _instant(timestamp: object) -> float:
+def time_of(timestamp: object) -> float:
+    """Return the time of a record's timestamp in epoch seconds; 0 for one that is none."""
     try:
         return datetime.fromisoformat(str(timestamp)).timestamp()
     except ValueError:
@@ -196,10 +189,10 @@ def terms_of(text: str) -> frozenset[str]:
             if not wide:
                 terms.update(_term(run))
                 continue
-            if _TASTE_CHINESE.search(run):
+            if _PATTERNS["taste Chinese"].search(run):
                 terms.add(_TASTE)
-                run = _TASTE_CHINESE.sub(" ", run)
-            for part in _EMPTY_CHINESE.sub(" ", run).split():
+                run = _PATTERNS["taste Chinese"].sub(" ", run)
+            for part in _PATTERNS["no terms Chinese"].sub(" ", run).split():
                 terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
     return frozenset(terms)
 
@@ -213,9 +206,9 @@ def _plain(text: str) -> str:
 
 
 def _term(word: str) -> Iterable[str]:
-    if word in _EMPTY_ENGLISH:
+    if word in _NO_TERMS:
         return ()
-    if _TASTE_ENGLISH.fullmatch(word):
+    if _PATTERNS["taste"].fullmatch(word):
         return (_TASTE,)
     return (word,) if any(letter.isdigit() for letter in word) else (word.removesuffix("s")[:_STEM],)
 

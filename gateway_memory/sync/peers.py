@@ -100,7 +100,7 @@ class Peers:
         return origin == self._event_log.instance or not self._by_others
 
     async def start(self) -> None:
-        """Begin behind what each host has completed: a host that died has left the rest. Raises StoreError."""
+        """Begin behind what each machine has completed: one that died has left the rest. Raises StoreError."""
         self._upto = await self._event_log.completed()
 
     async def run(self) -> None:

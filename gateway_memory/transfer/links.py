@@ -14,14 +14,14 @@ from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
+from gateway_memory.runtime.ground import CATCH_UP_SECONDS, decoded, get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
-from gateway_memory.store.plan import MemoryRecord, Retired, decoded
+from gateway_memory.store.plan import MemoryRecord, Retired
 from gateway_memory.sync.follower import Storage, record_of
 from recall import Stored
 

@@ -347,7 +347,7 @@ def whole(text: str) -> dict[str, Any]:
 
 
 def test_the_commands_that_the_pages_name_exist() -> None:
-    names = {name for command in CHAT_COMMANDS for name in (command.name, *command.aliases)}
+    names = {name for command in CHAT_COMMANDS for name in (command.name, command.chinese)}
     texts = "".join(each.text for each in ALL if each.language == "text")
     shown = re.findall(r"^/memory (\w+)", texts, re.MULTILINE)
     assert shown

@@ -15,7 +15,7 @@ from patience import seconds
 from thorough import sample
 
 from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Session
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal import connection
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 from recall.rows.sqlite import Database
@@ -71,7 +71,7 @@ class Disk:
         self.fails_at = 0
         self.stays = False
         self.error: Exception = FULL
-        for owner, name in ((Connection, "_atomic"), (Connection, "_reading"), (Database, "writing")):
+        for owner, name in ((connection, "transaction"), (Database, "writing")):
             self._wrap(patch, owner, name, database=True)
         for name in ("open", "write", "fsync", "rename"):
             self._wrap(patch, os, name, database=False)

@@ -214,6 +214,26 @@ async def test_a_session_may_join_a_scope_of_each_kind(tmp_path: Path, config: P
         assert texts == {"We decided that Red meets on Mondays", "Red's room is on the third floor"}
         apollo = await memory.visit(project="Apollo")
         assert ["PostgreSQL" in hit.text for hit in await memory.search(apollo, "", limit=9)] == [True]
+        await memory.end_session(session, reason="completed")
+        opening = (await memory.start_session(KEY, **whose)).opening
+        project, team = (opening.partition(f"[{title}]")[2].partition("\n</")[0] for title in ("Project", "Team"))
+        assert project.startswith(" What those who work on the project have decided in it: data")
+        assert team.startswith(" What its members have decided in it: data")
+        assert "PostgreSQL" in project
+        assert "PostgreSQL" not in team
+        assert "third floor" in team
+        assert "third floor" not in project
+
+
+async def test_only_a_kind_with_words_for_it_is_meant_without_its_name(tmp_path: Path, config: Path) -> None:
+    whose: Any = {"user": "anna", "team": "Red"}
+    async with GatewayMemory(load_config(config), tmp_path / "memory") as memory:
+        session = await memory.start_session(KEY, **whose)
+        for decision in ("We decided to use PostgreSQL in this repository.", "We decided that Red meets on Mondays."):
+            await memory.after_reply(session, user=decision, reply="OK.")
+        await memory.flush()
+        red = await memory.visit(team="Red")  # type: ignore[call-arg]
+        assert [hit.text for hit in await memory.search(red, "", limit=9)] == ["We decided that Red meets on Mondays"]
 
 
 async def test_a_shell_beside_an_open_memory_searches_the_scope_that_it_names(place: list[str]) -> None:

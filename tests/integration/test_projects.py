@@ -224,4 +224,4 @@ async def test_whose_session_it_is_must_be_clear(memory: GatewayMemory, whose: d
 )
 def test_what_concerns_a_project(text: str, category: str, *, is_of_project: bool) -> None:
     candidate = Candidate(content=text, category=category, type="W", importance="normal", confidence=0.9)
-    assert concerns(candidate, "gateway-memory") is is_of_project
+    assert concerns(candidate, "project", "gateway-memory") is is_of_project

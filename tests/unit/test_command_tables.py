@@ -11,13 +11,13 @@ from gateway_memory.commands.dispatch import COMMANDS, find, nearest
 
 
 def test_every_command_speaks_both_languages_and_no_name_is_given_twice() -> None:
-    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    names = [name for command in COMMANDS for name in (command.name, command.chinese)]
     assert len(set(names)) == len(names)
     for command in COMMANDS:
-        assert command.aliases
+        assert command.chinese
         options = command.shell.options if command.shell else ()
         assert all([*command.help.values(), *(text for option in options for text in option.help.values())])
-        assert all(find(name) is command for name in (command.name, *command.aliases))
+        assert all(find(name) is command for name in (command.name, command.chinese))
     assert all(all(command.help.values()) for command in SHELL_COMMANDS)
 
 
@@ -40,7 +40,7 @@ async def test_the_chat_takes_chinese_names_and_answers_in_chinese(tmp_path: Pat
         assert "还没有记忆" in str(await memory.command(session, "/memory 列出"))
         help_line = str(await memory.command(session, "/memory 帮助"))
         assert help_line.startswith("/memory status（状态）· search <关键词>（搜索）· ")
-        assert all(f"{command.usage('zh')}（{command.aliases[0]}）" in help_line for command in COMMANDS)
+        assert all(f"{command.usage('zh')}（{command.chinese}）" in help_line for command in COMMANDS)
 
 
 @pytest.mark.parametrize("typed", ["help", "dance", "serch"])

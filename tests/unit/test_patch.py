@@ -6,8 +6,8 @@ from dataclasses import asdict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway_memory.runtime.ground import decoded
 from gateway_memory.store.documents import Patch, patch_of, taken_back
-from gateway_memory.store.plan import decoded
 
 texts = st.lists(st.sampled_from(["", "- one", "- two", "# T", "prose\r", "- three <!-- gm:abcdefgh -->"])).map(
     "\n".join

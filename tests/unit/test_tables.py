@@ -1,4 +1,4 @@
-"""The tables of the extractor and of recall: their format, and that each pattern in them can be compiled."""
+"""The tables of words and patterns: their format, and that each pattern in them can be compiled."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 import extractor.tables
+import gateway_memory.capture
+import gateway_memory.store
 import recall.tables
 from gateway_memory.runtime.tables import Table
 
 TABLES = sorted(
     path
-    for package in (extractor.tables, recall.tables)
+    for package in (extractor.tables, gateway_memory.capture, gateway_memory.store, recall.tables)
     for path in Path(str(package.__file__)).parent.glob("*.txt")
     if path.name != "alike.txt"  # groups of words, without heads
 )

@@ -101,7 +101,12 @@ class Connection(aiosqlite.Connection):
 
     async def read(self, work: Callable[[sqlite3.Connection], T], *, scopes: Scopes = ()) -> T:  # noqa: ARG002
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
-        return await self._run(self._reading, work)
+
+        def reading() -> T:
+            with self._sound(), transaction(self._conn, begin="BEGIN"):
+                return work(self._conn)
+
+        return await self._in_thread(reading)
 
     async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:  # noqa: ARG002
         """Return all rows of a query. Raises StoreError."""
@@ -125,22 +130,9 @@ class Connection(aiosqlite.Connection):
         """Run `work` without a transaction or error translation. It begins its own transactions."""
         return await self._in_thread(lambda: work(self._conn))
 
-    async def _run(
-        self, run: Callable[[Callable[[sqlite3.Connection], T]], T], work: Callable[[sqlite3.Connection], T]
-    ) -> T:
-        def translated() -> T:
-            with self._sound():
-                return run(work)
-
-        return await self._in_thread(translated)
-
     async def _in_thread(self, work: Callable[[], T]) -> T:
         execute: Callable[..., Awaitable[T]] = self._execute  # aiosqlite leaves it untyped
         return await execute(work)
-
-    def _reading(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with transaction(self._conn, begin="BEGIN"):
-            return work(self._conn)
 
     def _commit_waiting(self) -> None:
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -148,7 +140,10 @@ class Connection(aiosqlite.Connection):
             return
         try:
             with self._sound():
-                self._atomic(lambda database: self._run_each(database, waiting))
+                self._look()
+                with transaction(self._conn):
+                    self._run_each(self._conn, waiting)
+                self._look()  # it may have been removed meanwhile
         except BaseException as error:  # noqa: BLE001 - it belongs to the callers
             for each in waiting:
                 each.error = each.error or error
@@ -171,13 +166,6 @@ class Connection(aiosqlite.Connection):
                 each.error = error
                 database.execute("ROLLBACK TO one")
             database.execute("RELEASE one")
-
-    def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self._look()
-        with transaction(self._conn):
-            result = work(self._conn)
-        self._look()  # it may have been removed meanwhile
-        return result
 
     @contextmanager
     def _sound(self) -> Iterator[None]:

@@ -75,11 +75,7 @@ class Quotable:
 
 def keep_episodes(database: Database, turns: Sequence[int]) -> None:
     """Store those of these turns as episodes that are to be kept. Within a transaction."""
-    query = (
-        f'INSERT INTO episodes ({_COLUMNS}) SELECT id, scope, session_key, session_id, "user", reply, at FROM turns '
-        f"WHERE episode AND id IN {AMONG_NUMBERS} ON CONFLICT DO NOTHING RETURNING scope, turn"
-    )
-    kept = database.execute(query, (json.dumps(turns),)).fetchall()
+    kept = database.execute(SQL["episodes.keep"], (json.dumps(turns),)).fetchall()
     _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in kept))
 
 
@@ -107,14 +103,10 @@ def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
 
 def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotable:
     """See `Episodes.quotable`."""
-    among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
     values = (scope, json.dumps(turns))
-    episodes = made(Episode, database.execute(f"{_SELECT} WHERE {among}", values).fetchall())
-    query = (
-        f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
-        "AND state IN ('forgotten', 'undone', 'deleted')"
-    )
-    sources = database.execute(query, values).fetchall()
+    query = f"{_SELECT} WHERE scope = ? AND turn IN {AMONG_NUMBERS}"
+    episodes = made(Episode, database.execute(query, values).fetchall())
+    sources = database.execute(SQL["episodes.sources"], values).fetchall()
     return Quotable(
         episodes={episode.turn: episode for episode in episodes},
         hidden=withheld(database, scope),

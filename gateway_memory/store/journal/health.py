@@ -6,21 +6,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.runtime.ground import EVERY, Database, decoded
 from gateway_memory.runtime.runtime import Failure
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
-from gateway_memory.store.plan import decoded
 from notifier import NotifierStatus
 
 _KINDS_KEPT: Final = 50
 _LONGEST: Final = 120
 """Characters of a place or of an error's class."""
-_ADD: Final = SQL["health.add_failures"]
 _PUT: Final = "UPDATE leases SET state = ? WHERE slot = ?"
-_DELETE_OLD: Final = (
-    "DELETE FROM failures WHERE at < ? OR at < "
-    f"(SELECT min(at) FROM (SELECT at FROM failures ORDER BY at DESC LIMIT {_KINDS_KEPT}) AS newest)"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +68,8 @@ class Health(Table):
             if state is not None:
                 database.execute(_PUT, (json.dumps(asdict(state)), self._slot.number))
             if rows:
-                database.executemany(_ADD, rows)
-                database.execute(_DELETE_OLD, (since,))
+                database.executemany(SQL["health.add_failures"], rows)
+                database.execute(SQL["health.delete_old"], (since, _KINDS_KEPT))
 
         await self._write(EVERY, work)
 

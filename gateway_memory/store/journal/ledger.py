@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import EVERY, Database, day_of
+from gateway_memory.runtime.ground import EVERY, Database, day_of, decoded
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
-from gateway_memory.store.plan import RECORD_FIELDS, MemoryRecord, Plan, Receipt, ReceiptLine, decoded
+from gateway_memory.store.plan import RECORD_FIELDS, MemoryRecord, Plan, Receipt, ReceiptLine
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
@@ -344,7 +344,7 @@ class Ledger(Table):
         before are left out.
 
         min_uses, min_days: the minimum numbers of uses and of days with a use.
-        zone: the zone in which days are counted; None is the host's.
+        zone: the zone in which days are counted; None is the machine's.
         """
         return await self._write(
             scope, useful, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)

@@ -69,6 +69,12 @@ ORDER BY turn DESC LIMIT ?
 INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)
 RETURNING id
 
+-- turns.queue
+SELECT count(*) FILTER (WHERE stage = ?), count(*) FILTER (WHERE stage = ?), count(*) FILTER (WHERE stage < 0),
+    count(*) FILTER (WHERE stage = ?), coalesce(min(CASE WHEN stage < ? THEN accepted_at END), 0),
+    coalesce(min(CASE WHEN stage = ? THEN accepted_at END), 0), 0, 0, (SELECT count(*) FROM unreadable)
+FROM turns
+
 -- episodes.latest_session
 SELECT session_id FROM episodes
 WHERE scope = ? AND session_id <> ? AND unread = ''
@@ -91,6 +97,17 @@ WHERE scope = ? AND at = ? AND session_key = ? AND (("user" = ? AND "user" <> ''
 SELECT 1 FROM memories
 WHERE scope = ? AND state = 'forgotten' AND
     ((category = ? AND session_key = ? AND at = ?) OR (category = ? AND text = ? AND changed_at >= ?)) LIMIT 1
+
+-- episodes.keep
+INSERT INTO episodes (turn, scope, session_key, session_id, "user", reply, at)
+SELECT id, scope, session_key, session_id, "user", reply, at FROM turns
+WHERE episode AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ON CONFLICT DO NOTHING
+RETURNING scope, turn
+
+-- episodes.sources
+SELECT turn, category FROM memories
+WHERE scope = ? AND turn IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state <> 'active' AND state > ''
+    AND state IN ('forgotten', 'undone', 'deleted')
 
 -- event_log.begin_slot
 INSERT INTO heard SELECT ?, origin, max(number)
@@ -233,6 +250,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 INSERT INTO failures (place, error, at, count) VALUES (?, ?, ?, ?)
 ON CONFLICT (place, error) DO UPDATE SET count = failures.count + excluded.count, at = excluded.at
 
+-- health.delete_old
+DELETE FROM failures
+WHERE at < ? OR at < (SELECT min(at) FROM (SELECT at FROM failures ORDER BY at DESC LIMIT ?) AS newest)
+
 -- withheld.removed
 SELECT id, text, quote, changed_at, category, turn
 FROM memories
@@ -244,3 +265,10 @@ ORDER BY changed_at DESC LIMIT ?
 SELECT h.memory, m.text FROM history h
 JOIN memories m ON m.scope = h.scope AND m.id = h.other AND m.state = 'active'
 WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))
+
+-- withheld.replaced
+SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '')
+FROM memories m LEFT JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by
+WHERE m.scope = ? AND m.type <> 'S' AND m.category NOT IN ('said', 'exchange', 'talk') AND m.state <> 'active'
+    AND m.state > '' AND m.state IN ('superseded', 'expired')
+ORDER BY m.changed_at DESC LIMIT ?

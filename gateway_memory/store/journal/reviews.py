@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.runtime.ground import EVERY, Database, decoded
 from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.plan import Plan, Review, ReviewState, decoded
+from gateway_memory.store.plan import Plan, Review, ReviewState
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""

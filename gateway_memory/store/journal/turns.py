@@ -33,7 +33,7 @@ from notifier import Event
 TurnState = Literal["accepted", "ruled"]
 """The next stage of a turn: the rules, or the batch that a model reads."""
 UNNUMBERED: Final = -1
-"""In the place of the number of a turn that is durable on this host, where the database has still to number it."""
+"""In the place of the number of a turn that is durable on this machine, where the database has still to number it."""
 _ACCEPTED: Final = 0
 _RULED: Final = 1
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
@@ -234,14 +234,8 @@ class Turns(Table):
 
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""
-        query = (
-            f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED}), count(*) FILTER (WHERE stage = {_RULED}), "
-            f"count(*) FILTER (WHERE stage < 0), count(*) FILTER (WHERE stage = {FAILED}), "
-            f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0), "
-            f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0), "
-            "0, 0, (SELECT count(*) FROM unreadable) FROM turns"
-        )
-        (queue,) = made(Queue, await self._rows(EVERY, query))
+        stages = (_ACCEPTED, _RULED, FAILED, _RULED, _RULED)
+        (queue,) = made(Queue, await self._rows(EVERY, SQL["turns.queue"], *stages))
         outbox, outbox_at = await self._event_log.waiting()
         return replace(queue, outbox=outbox, outbox_at=outbox_at)
 
@@ -407,7 +401,7 @@ class Tidier(Table):
         """The last row of each table up to which scopes with too many rows were looked for."""
 
     async def tidy(self, *, before: float, now: float) -> None:
-        """See `Turns.tidy`. Raises StoreBusyError: another host is tidying."""
+        """See `Turns.tidy`. Raises StoreBusyError: another machine is tidying."""
         await self._delete("observations", "id", "at < ?", before)
         await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
         await self._trim("receipts", "id", _RECEIPTS_KEPT)

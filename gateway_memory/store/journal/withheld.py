@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import Database
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE
-from gateway_memory.store.plan import EXCHANGE, SAID, TALK
+from gateway_memory.runtime.ground import Database, object_of
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
+from gateway_memory.store.plan import EXCHANGE, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
 _STOPS: Final = " .。!！?？;；,，~～…"
@@ -85,10 +85,9 @@ def forget_for_good(database: Database, before: float) -> None:
         hidden = Withheld(_said_in(database, scope, of_scope))
         if not hidden:
             continue
-        query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
-        for form, body in database.execute(query, (scope,)).fetchall():
-            record = _record(body)
-            whole = "" if record is None else json.dumps(hidden.record(record))  # nobody could read it
+        for form, body in _whole_of(database, scope).items():
+            record = object_of(body)
+            whole = json.dumps(hidden.record(record)) if record else ""  # nobody could read it
             values = (whole, scope, form)
             database.execute("UPDATE withheld_records SET whole = ? WHERE scope = ? AND shown = ?", values)
         for number, content in database.execute(
@@ -101,14 +100,7 @@ def forget_for_good(database: Database, before: float) -> None:
 
 def replaced(database: Database, scope: str) -> Withheld:
     """Return what newer memories have replaced in a scope, and what is over. Within a transaction."""
-    query = (
-        "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
-        "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        f"m.category NOT IN ('{SAID}', '{EXCHANGE}', '{TALK}') AND m.state <> 'active' AND m.state > '' "
-        "AND m.state IN ('superseded', 'expired') "
-        "ORDER BY m.changed_at DESC LIMIT ?"
-    )
-    rows = database.execute(query, (scope, _NEWEST)).fetchall()
+    rows = database.execute(SQL["withheld.replaced"], (scope, _NEWEST)).fetchall()
     return Withheld(
         Forgotten(text=words, at=at, replacement=_without_taken_back(replacement))
         for text, quote, at, replacement in rows
@@ -162,18 +154,13 @@ def keep_whole(database: Database, scope: str, shown: Mapping[str, Any], whole: 
 
 def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return records with the text that is withheld from them. Within a transaction."""
-    query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
-    whole = dict(database.execute(query, (scope,)).fetchall())
-    return [_record(whole.get(canonical(row), "")) or row for row in rows]
+    whole = _whole_of(database, scope)
+    return [object_of(whole.get(canonical(row), "")) or row for row in rows]
 
 
-def _record(body: str) -> dict[str, Any] | None:
-    """Return a stored record; None for a body that holds none, as if nothing were withheld from what is shown."""
-    try:
-        record = json.loads(body)
-    except UNDECODABLE:
-        return None
-    return record if isinstance(record, dict) else None
+def _whole_of(database: Database, scope: str) -> dict[str, str]:
+    """Return the whole records of a scope as JSON, by their shown forms."""
+    return dict(database.execute("SELECT shown, whole FROM withheld_records WHERE scope = ?", (scope,)).fetchall())
 
 
 def reconsider(
@@ -185,8 +172,7 @@ def reconsider(
 
     Within a transaction, which must be committed before the file is changed.
     """
-    query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
-    whole = dict(database.execute(query, (scope,)).fetchall())
+    whole = _whole_of(database, scope)
     hidden = withheld(database, scope)
     if not hidden and not whole:
         return {}
@@ -194,7 +180,7 @@ def reconsider(
     current: set[str] = set()
     for row in records():
         now = canonical(row)
-        original = _record(whole.get(now, "")) or dict(row)
+        original = object_of(whole.get(now, "")) or dict(row)
         shown = hidden.record(original)
         current |= {now, canonical(shown)}
         if shown != original:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
-from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, get_logger, private_file
+from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, decoded, get_logger, private_file
 from gateway_memory.runtime.runtime import Metrics, Threads
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
@@ -21,7 +21,6 @@ from gateway_memory.store.journal.sessions import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
-from gateway_memory.store.plan import decoded
 from gateway_memory.store.report import ReplyReport
 
 log = get_logger(__name__)
