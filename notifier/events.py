@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final, Literal, Protocol
+from typing import Final, Generic, Literal, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from gateway_memory.runtime.ground import get_logger
@@ -207,45 +207,51 @@ class Inbox:
         return changes
 
 
-# A stream of the changes of one scope, for host code.
+# Streams: of the changes of one scope for host code, and of events for a client of the service.
+
+T = TypeVar("T")
 
 
-class Subscription:
-    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
+class Stream(Generic[T]):
+    """Items from now on: `async for item in stream`, in one task or several.
 
-    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
-    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
+    Holds at most `most` items that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
+    Cancelling a consumer loses no item. After `close` it yields what is left, and ends.
     """
 
     def __init__(self, most: int) -> None:
-        self._waiting: deque[MemoryChange] = deque(maxlen=most)
+        self._waiting: deque[T] = deque(maxlen=most)
         self._came = asyncio.Event()
         self._closed = False
         self.dropped = 0
 
-    def put(self, change: MemoryChange) -> None:
-        """Queue a change."""
+    def put(self, item: T) -> None:
+        """Queue an item."""
         if self._closed:
             return
         self.dropped += len(self._waiting) == self._waiting.maxlen
-        self._waiting.append(change)
+        self._waiting.append(item)
         self._came.set()
 
     def close(self) -> None:
-        """Accept no more changes, and end the iteration once the queue is empty."""
+        """Accept no more items, and end the iteration once the queue is empty."""
         self._closed = True
         self._came.set()
 
-    def __aiter__(self) -> "Subscription":
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> MemoryChange:
+    async def __anext__(self) -> T:
         while not self._waiting:
             if self._closed:
                 raise StopAsyncIteration
             self._came.clear()
             await self._came.wait()
         return self._waiting.popleft()
+
+
+class Subscription(Stream[MemoryChange]):
+    """The changes of a scope from now on: `async for change in subscription`. See `Stream`."""
 
 
 class Bus:
