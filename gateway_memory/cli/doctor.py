@@ -344,8 +344,8 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
 
     messages: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
-    def receive(topic: str, payload: bytes) -> None:
-        messages.put_nowait((topic, payload))
+    def receive(*message: Any) -> None:
+        messages.put_nowait(message)
 
     async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
         sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")

@@ -148,7 +148,8 @@ class Spool:
 
     async def put(self, turn: NewTurn) -> int:
         """Store a turn durably, and return its place. Raises StoreError."""
-        body = json.dumps(_to_json(turn))
+        report = turn.report.to_json() if turn.report else None
+        body = json.dumps({**asdict(turn), "report": report})
         query = "INSERT INTO waiting (body) VALUES (?) RETURNING id"
         ((place,),) = await self._open.transact(lambda database: database.execute(query, (body,)).fetchall())
         self.number += 1
@@ -329,10 +330,6 @@ def waiting_in(path: Path) -> int:
         return 0
     with store_errors(path, sqlite3.Error), closing(sqlite3.connect(path, timeout=10)) as database:
         return int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
-
-
-def _to_json(turn: NewTurn) -> dict[str, Any]:
-    return {**asdict(turn), "report": turn.report.to_json() if turn.report else None}
 
 
 def _from_json(raw: dict[str, Any]) -> NewTurn:
