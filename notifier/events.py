@@ -68,31 +68,24 @@ class EventLog(Protocol):
 
     async def sent(self) -> dict[str, int]:
         """Return the last number that was sent, by origin of this journal."""
-        ...
 
     async def mark_sent(self, origin: str, upto: int) -> None:
         """Note that an origin's events up to a number have been sent."""
-        ...
 
     async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
         """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
-        ...
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
-        ...
 
     async def received_upto(self) -> dict[str, int]:
         """Return the last number that this process has received, by origin."""
-        ...
 
     async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
         """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
-        ...
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
         """Return the lock to hold while sending for an origin; None where another living process sends for it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,7 +330,6 @@ class Channel(Protocol):
 
     def announce(self, event: Event) -> None:
         """Take in an event. It is called on the event loop, and must not block."""
-        ...
 
 
 class BusChannel:
