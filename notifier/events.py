@@ -206,11 +206,7 @@ T = TypeVar("T")
 
 
 class Stream(Generic[T]):
-    """Items from now on: `async for item in stream`, in one task or several.
-
-    Holds at most `most` items that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
-    Cancelling a consumer loses no item. After `close` it yields what is left, and ends.
-    """
+    """A queue of at most `most` items, of which one more drops the oldest. See `Subscription`."""
 
     def __init__(self, most: int) -> None:
         self._waiting: deque[T] = deque(maxlen=most)
@@ -244,7 +240,11 @@ class Stream(Generic[T]):
 
 
 class Subscription(Stream[MemoryChange]):
-    """The changes of a scope from now on: `async for change in subscription`. See `Stream`."""
+    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
+
+    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
+    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
+    """
 
 
 class Bus:
