@@ -11,6 +11,7 @@ from .events import MemoryChange as MemoryChange
 from .events import NotifierError as NotifierError
 from .events import NotifierStatus as NotifierStatus
 from .events import Ports as Ports
+from .events import Stream as Stream
 from .events import Subscription as Subscription
 from .events import decode as decode
 from .events import encode as encode

@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final, Literal, Protocol
+from typing import Final, Generic, Literal, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from gateway_memory.runtime.ground import get_logger
@@ -68,31 +68,24 @@ class EventLog(Protocol):
 
     async def sent(self) -> dict[str, int]:
         """Return the last number that was sent, by origin of this journal."""
-        ...
 
     async def mark_sent(self, origin: str, upto: int) -> None:
         """Note that an origin's events up to a number have been sent."""
-        ...
 
     async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
         """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
-        ...
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
-        ...
 
     async def received_upto(self) -> dict[str, int]:
         """Return the last number that this process has received, by origin."""
-        ...
 
     async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
         """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
-        ...
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
         """Return the lock to hold while sending for an origin; None where another living process sends for it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,45 +200,51 @@ class Inbox:
         return changes
 
 
-# A stream of the changes of one scope, for host code.
+# Streams: of the changes of one scope for host code, and of events for a client of the service.
+
+T = TypeVar("T")
 
 
-class Subscription:
-    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
-
-    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
-    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
-    """
+class Stream(Generic[T]):
+    """A queue of at most `most` items, of which one more drops the oldest. See `Subscription`."""
 
     def __init__(self, most: int) -> None:
-        self._waiting: deque[MemoryChange] = deque(maxlen=most)
+        self._waiting: deque[T] = deque(maxlen=most)
         self._came = asyncio.Event()
         self._closed = False
         self.dropped = 0
 
-    def put(self, change: MemoryChange) -> None:
-        """Queue a change."""
+    def put(self, item: T) -> None:
+        """Queue an item."""
         if self._closed:
             return
         self.dropped += len(self._waiting) == self._waiting.maxlen
-        self._waiting.append(change)
+        self._waiting.append(item)
         self._came.set()
 
     def close(self) -> None:
-        """Accept no more changes, and end the iteration once the queue is empty."""
+        """Accept no more items, and end the iteration once the queue is empty."""
         self._closed = True
         self._came.set()
 
-    def __aiter__(self) -> "Subscription":
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> MemoryChange:
+    async def __anext__(self) -> T:
         while not self._waiting:
             if self._closed:
                 raise StopAsyncIteration
             self._came.clear()
             await self._came.wait()
         return self._waiting.popleft()
+
+
+class Subscription(Stream[MemoryChange]):
+    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
+
+    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
+    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
+    """
 
 
 class Bus:
@@ -331,7 +330,6 @@ class Channel(Protocol):
 
     def announce(self, event: Event) -> None:
         """Take in an event. It is called on the event loop, and must not block."""
-        ...
 
 
 class BusChannel:

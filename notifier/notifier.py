@@ -125,10 +125,12 @@ class Notifier:
             await AsyncRetrying(retry=retrying, wait=waits, before_sleep=self._note)(self._one_connection)
 
     def _note(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        kind = getattr(error, "kind", type(error).__name__)
-        log.warning("notify.disconnected", reason=kind, attempt=state.attempt_number)
-        if error and not isinstance(error, NotifierError):
+        if state.outcome and (error := state.outcome.exception()):
+            self._disconnected(error, state.attempt_number)
+
+    def _disconnected(self, error: BaseException, attempt: int) -> None:
+        log.warning("notify.disconnected", reason=_kind(error), attempt=attempt)
+        if not isinstance(error, NotifierError):
             self._on_error("notify", error)
 
     def _become(self, state: State, reason: str = "") -> None:
@@ -145,13 +147,10 @@ class Notifier:
                 await self._talk(link)
         except Exception as error:  # noqa: BLE001 - this task must survive every error
             first = _first(error)
-            kind = getattr(first, "kind", type(first).__name__)
-            self._become("waiting", f"{kind}: {first}")
+            self._become("waiting", f"{_kind(first)}: {first}")
             if not connected:
                 raise first from None
-            log.warning("notify.disconnected", reason=kind, attempt=0)
-            if not isinstance(first, NotifierError):
-                self._on_error("notify", first)
+            self._disconnected(first, 0)
             await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))
 
     async def _talk(self, link: Link) -> None:
@@ -205,6 +204,10 @@ class Notifier:
                 number = await self._sender.again(link, to=ask.sender, origin=ask.origin, first=ask.first, last=last)
                 if number:
                     log.info("notify.sent_again", events=number)
+
+
+def _kind(error: BaseException) -> str:
+    return str(getattr(error, "kind", type(error).__name__))
 
 
 def _first(error: BaseException) -> Exception:

@@ -21,15 +21,12 @@ class Link(Protocol):
 
     def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
         """Publish in order. The future resolves when the broker has acknowledged, or fails with NotifierError."""
-        ...
 
     async def send(self, messages: list[tuple[str, bytes]]) -> None:
         """Publish (topic, payload) pairs in order, and return when the broker has acknowledged all."""
-        ...
 
     async def lost(self) -> Never:
         """Wait until the connection is lost, and raise NotifierError."""
-        ...
 
 
 class Sender:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
+from recall.rows.replacement import prepare
 from recall.rows.sqlite import SqliteRows
 from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, provider_of
@@ -177,7 +178,7 @@ class Recaller:
         prepared: dict[str, SearchTerms] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
-            prepared.update(await self._thread.run(_preparing(part)))
+            prepared |= await self._thread.run(partial(_prepared, part))
         change = await self._thread.run(lambda index: index.replace_files(scope, files, prepared))
         if change.added and self._background is not None:
             self._background.wake()
@@ -377,13 +378,8 @@ def _embedders(
     return (Embedder(make),)
 
 
-def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, SearchTerms]]":
-    def job(_: "Index") -> "dict[str, SearchTerms]":
-        from recall.rows.replacement import prepare
-
-        return {entry.id: prepare(entry) for entry in entries}
-
-    return job
+def _prepared(entries: Sequence[Entry], _: "Index") -> "dict[str, SearchTerms]":
+    return {entry.id: prepare(entry) for entry in entries}
 
 
 def _key(request: SearchRequest) -> SearchRequest:

@@ -202,7 +202,7 @@ class Hit:
 class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
     """A memory for a process that lives a moment. at: epoch seconds. traits: see `topics.traits_of`.
 
-    traits are 0, and category is "", if they are unknown. score: 0 to 1, the share of the query's weight that it has.
+    traits are 0, and category is "", if they are unknown.
     """
 
     id: str
@@ -212,7 +212,6 @@ class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass t
     at: float
     traits: int = 0
     category: str = ""
-    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from gateway_memory.config.load import (
     KeyPath,
     config_schema,
     dotted,
+    json_key,
     line_of,
     load_config,
     read_text,
@@ -62,17 +63,9 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
             )
     named: list[tuple[KeyPath, str]] = [(("autoExtract", "apiKeyEnv"), extract.api_key_env)]
     if section.notify.enabled and mqtt.enabled:
-        named += [
-            (("notify", "mqtt", key), name)
-            for key, name in (
-                ("secretEnv", mqtt.secret_env),
-                ("usernameEnv", mqtt.username_env),
-                ("passwordEnv", mqtt.password_env),
-            )
-        ]
+        named += _values(("notify", "mqtt"), mqtt, "secret_env", "username_env", "password_env")
         if mqtt.tls:
-            files = (("caFile", mqtt.ca_file), ("certFile", mqtt.cert_file), ("keyFile", mqtt.key_file))
-            yield from _missing((("notify", "mqtt", key), file) for key, file in files)
+            yield from _missing(("notify", "mqtt"), mqtt, "ca_file", "cert_file", "key_file")
     if store.is_shared:
         named.append((("store", "dsnEnv"), store.dsn_env))
     yield from (
@@ -83,18 +76,22 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
 
 
 def _of_service(config: Config) -> Iterator[tuple[KeyPath, str]]:
-    tls = config.serve.tls
-    yield from _missing(
-        (("serve", "tls", key), file) for key, file in (("certificate", tls.certificate), ("key", tls.key))
-    )
+    yield from _missing(("serve", "tls"), config.serve.tls, "certificate", "key")
     try:
         serve_options(config, workspace=None, default=Path(), host=None, port=None, socket=None)
     except ConfigError as error:
         yield ("serve",), str(error)
 
 
-def _missing(files: Iterator[tuple[KeyPath, str]]) -> Iterator[tuple[KeyPath, str]]:
-    return ((path, "there is no such file") for path, file in files if file and not Path(file).expanduser().is_file())
+def _missing(path: KeyPath, section: object, *fields: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield each of the fields of a section that names a file which is not there."""
+    for key, file in _values(path, section, *fields):
+        if file and not Path(file).expanduser().is_file():
+            yield key, "there is no such file"
+
+
+def _values(path: KeyPath, section: object, *fields: str) -> list[tuple[KeyPath, str]]:
+    return [((*path, json_key(name)), getattr(section, name)) for name in fields]
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
-from gateway_memory.cli.options import no_folder
+from gateway_memory.cli.options import check_folder
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
@@ -54,8 +54,8 @@ def _bad(name: str, /, **values: object) -> int:
 
 def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
-    if args.part in ("episodes", "sessions") and no_folder(args.workspace):
-        return 1
+    if args.part in ("episodes", "sessions"):
+        check_folder(args.workspace)
     try:
         problems = _PARTS[args.part](args)
     except (ConfigError, StoreError) as error:
@@ -344,8 +344,8 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
 
     messages: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
-    def receive(topic: str, payload: bytes) -> None:
-        messages.put_nowait((topic, payload))
+    def receive(*message: Any) -> None:
+        messages.put_nowait(message)
 
     async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
         sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")

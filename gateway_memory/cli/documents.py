@@ -12,13 +12,13 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from gateway_memory.cli.options import no_folder
+from gateway_memory.cli.options import check_folder
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
@@ -30,6 +30,8 @@ from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.sync.opening import open_ports
+
+T = TypeVar("T")
 
 _TRIES: Final = 5
 
@@ -278,24 +280,26 @@ def run_edit(args: argparse.Namespace) -> int:
     """Edit a document; returns the exit code: 1 if it could not be saved."""
     check_document(args.document)
     scope, settings = Scope.parse(args.scope), _settings(args)
-    if settings is None:
-        return 1
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     if not editor:
         raise UsageError("set $VISUAL or $EDITOR to your editor, such as EDITOR=nano")
-    base = asyncio.run(_read(settings, args.workspace, scope, args.document))
+    read = _in_store(settings, args.workspace, scope, lambda store: store.documents.read(scope, args.document))
+    base = read[0] if read else ""
     folder = Path(tempfile.mkdtemp(prefix="gateway-memory-"))  # of this user alone; an editor may leave its own copies
     path, kept = folder / Path(args.document).name, False
     try:
         write_private(path, base.encode("utf-8", "surrogateescape"))
         mine = _edited(editor, path)
-        if mine is None:
-            return 1
         if mine == base:
             print("nothing was changed (an editor that returns at once must wait, as in EDITOR='code --wait')")  # noqa: T201
             return 0
         kept = True
-        saved = asyncio.run(_save(settings, args.workspace, scope, args.document, base, mine))
+        saved = _in_store(
+            settings,
+            args.workspace,
+            scope,
+            lambda store: save_by_hand(store.documents, scope, args.document, base=base, mine=mine),
+        )
         kept = saved.outcome in ("conflict", "gone")
         return _outcome(saved, args.document, of=scope.key, is_new=not base)
     finally:
@@ -305,8 +309,8 @@ def run_edit(args: argparse.Namespace) -> int:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _edited(editor: list[str], path: Path) -> str | None:
-    """Return the text of a file after its editor has ended; None, with the reason printed, if it did not end well."""
+def _edited(editor: list[str], path: Path) -> str:
+    """Return the text of a file after its editor has ended. Raises UsageError if it did not end well."""
     before = signal.signal(signal.SIGINT, lambda *_: None)  # it is the editor's
     try:
         code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
@@ -315,13 +319,11 @@ def _edited(editor: list[str], path: Path) -> str | None:
     finally:
         signal.signal(signal.SIGINT, before)
     if code:
-        sys.stderr.write(f"the editor ended with {code}; nothing was changed\n")
-        return None
+        raise UsageError(f"the editor ended with {code}; nothing was changed")
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
-        sys.stderr.write("the editor has removed the file; nothing was changed\n")
-        return None
+        raise UsageError("the editor has removed the file; nothing was changed") from None
 
 
 def _outcome(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
@@ -339,28 +341,12 @@ def _outcome(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
     return int(failed)
 
 
-async def _read(settings: MemorySync, workspace: Path, scope: Scope, name: str) -> str:
-    async with open_for(settings, workspace, scope) as store:
-        read = await store.documents.read(scope, name)
-        return read[0] if read else ""
-
-
-async def _save(settings: MemorySync, workspace: Path, scope: Scope, name: str, base: str, mine: str) -> Saved:
-    async with open_for(settings, workspace, scope) as store:
-        return await save_by_hand(store.documents, scope, name, base=base, mine=mine)
-
-
 def run_checkout(args: argparse.Namespace) -> int:
     """Write the documents of a scope into a folder; returns the exit code."""
     scope, settings = Scope.parse(args.scope), _settings(args)
-    if settings is None:
-        return 1
-
-    async def made() -> tuple[Checkout, list[str]]:
-        async with open_for(settings, args.workspace, scope) as store:
-            return await Checkout.make(store, scope, args.folder)
-
-    checkout, omitted = asyncio.run(made())
+    checkout, omitted = _in_store(
+        settings, args.workspace, scope, lambda store: Checkout.make(store, scope, args.folder)
+    )
     for name in omitted:
         sys.stderr.write(f"{name!r} was left out: no file of a checkout may have this name\n")
     print(f"{checkout.documents} documents of {scope.key} in {args.folder}")  # noqa: T201
@@ -370,24 +356,31 @@ def run_checkout(args: argparse.Namespace) -> int:
 def run_commit(args: argparse.Namespace) -> int:
     """Save what was edited in a folder; returns the exit code: 1 if some of it could not be saved."""
     settings = _settings(args)
-    if settings is None:
-        return 1
     checkout = Checkout.of(args.folder)
     saved: list[bool] = []
 
-    async def commit() -> None:
-        async with open_for(settings, args.workspace, checkout.scope) as store:
-            async for line, is_saved in checkout.commit(store, delete=args.delete):
-                print(line)  # noqa: T201
-                saved.append(is_saved)
+    async def commit(store: Store) -> None:
+        async for line, is_saved in checkout.commit(store, delete=args.delete):
+            print(line)  # noqa: T201
+            saved.append(is_saved)
 
-    asyncio.run(commit())
+    _in_store(settings, args.workspace, checkout.scope, commit)
     if not saved:
         print("nothing was changed")  # noqa: T201
     return 0 if all(saved) else 1
 
 
-def _settings(args: argparse.Namespace) -> MemorySync | None:
-    """Return the settings; None, with the reason printed, if the memory is to be in a folder that is missing."""
+def _settings(args: argparse.Namespace) -> MemorySync:
+    """Return the settings. Raises UsageError if the memory is to be in a folder that is missing."""
     settings = load_config(args.config).for_agent(args.agent)
-    return settings if settings.store.is_shared or not no_folder(args.workspace) else None
+    if not settings.store.is_shared:
+        check_folder(args.workspace)
+    return settings
+
+
+def _in_store(settings: MemorySync, workspace: Path, scope: Scope, work: Callable[[Store], Awaitable[T]]) -> T:
+    async def opened() -> T:
+        async with open_for(settings, workspace, scope) as store:
+            return await work(store)
+
+    return asyncio.run(opened())

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory import __version__
-from gateway_memory.cli.options import Parser, add_project, add_whose, add_workspace, no_folder
+from gateway_memory.cli.options import Parser, add_project, add_whose, add_workspace, check_folder
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.config.settings import LogSettings
@@ -149,10 +149,12 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that can't show every character
-    configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
+    place: Path | str | None = getattr(args, "workspace", None) if args.command.keeps_log else None
+    workspace = None if place is None else Path(place)
+    configure_logging(verbose=args.verbose, workspace=workspace, settings=_log_settings(args))
     try:
-        if args.command.needs_folder and no_folder(args.workspace):
-            return 1
+        if args.command.needs_folder:
+            check_folder(args.workspace)
         result: int = pkgutil.resolve_name(f"gateway_memory.{args.command.run}")(args)
         sys.stdout.flush()
     except GatewayMemoryError as error:
@@ -197,12 +199,6 @@ class _Version(argparse.Action):
         except OSError as error:  # a full disk
             parser.exit(1, f"{error}\n")
         parser.exit()
-
-
-def _logged(args: argparse.Namespace) -> Path | None:
-    """Return the workspace in which the command keeps its log, None if it keeps none."""
-    place: Path | str | None = getattr(args, "workspace", None)
-    return Path(place) if place is not None and args.command.keeps_log else None
 
 
 def _log_settings(args: argparse.Namespace) -> LogSettings:

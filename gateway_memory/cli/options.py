@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -99,13 +98,11 @@ def _name(text: str) -> str:
     return text
 
 
-def no_folder(workspace: Path) -> bool:
-    """Return whether the workspace is missing; if so, print why."""
-    if workspace.is_dir():
-        return False
-    what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
-    sys.stderr.write(f"{workspace}: {what}; name the workspace with --workspace\n")
-    return True
+def check_folder(workspace: Path) -> None:
+    """Raise UsageError if the workspace is missing."""
+    if not workspace.is_dir():
+        what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
+        raise UsageError(f"{workspace}: {what}; name the workspace with --workspace")
 
 
 def check_output(path: Path | None) -> None:

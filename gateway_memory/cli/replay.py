@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import resources
@@ -211,7 +211,6 @@ class Demo:
         self._latencies: list[float] = []
         self._searches: list[float] = []
         self._visible = 0
-        self._results: list[tuple[str, str, _Result]] = []
         self.failed: list[str] = []
         self.slow: list[str] = []
 
@@ -219,7 +218,7 @@ class Demo:
         """Play everything, then show the seven acceptance criteria."""
         memory = self._memory
         sessions = {name: await self._session(f"agent:main:{name}:direct:7") for name in ("phone", "laptop")}
-        questions = list(_QUESTIONS)
+        questions, results = list(_QUESTIONS), list[tuple[str, str, _Result]]()
         for turn in turns:
             session = await self._session(turn.session)
             context = await self._ask(session, turn.user)
@@ -227,13 +226,11 @@ class Demo:
             await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
             for each in [each for each in questions if turn.user.startswith(each["after"])]:
                 questions.remove(each)
-                result = await self._criterion(
-                    each["number"], sessions[each["session"]], each["question"], each["answer"]
-                )
-                self._results.append((each["number"], each["title"], result))
+                result = await self._criterion(sessions[each["session"]], each)
+                results.append((each["number"], each["title"], result))
         await memory.flush()
         usual = f"p95, usually below {_USUAL_P95_SECONDS * 1000:.0f} ms"
-        self._results += [
+        results += [
             ("3", "A changed mind: the newer window comes first", await self._changed_mind()),
             ("4", "No debugging, one-off order or private span is kept, and nothing twice", await self._files()),
             ("5", "Nothing of it is seen: no message of ours, no block for small talk", await self._unseen()),
@@ -241,8 +238,9 @@ class Demo:
             ("7", f"The first answer is hardly later ({usual})", await self._latency()),
         ]
         _say(f"\n{len(turns)} turns were played over three sessions, and two more asked questions beside them.\n")
-        for number, title, result in sorted(self._results, key=lambda each: each[0]):
-            self._report(number, title, result)
+        for number, title, (holds, question, answer) in sorted(results, key=lambda each: each[0]):
+            self.failed += [] if holds else [f"{number}: {title}"]
+            _say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked:  {question}\n        answer: {answer}")
 
     async def _session(self, key: str) -> Session:
         return await self._memory.start_session(key, user=OWNER)
@@ -253,8 +251,9 @@ class Demo:
         self._latencies.append(time.perf_counter() - started)
         return context
 
-    async def _criterion(self, number: str, session: Session, question: str, expected: str) -> _Result:
+    async def _criterion(self, session: Session, asked: Mapping[str, str]) -> _Result:
         """Ask in another session until the expected memory comes and is found, without a flush."""
+        question, expected = asked["question"], asked["answer"]
         started = time.perf_counter()
         context, hit, seconds = "", "", 0.0
         while not (expected in context and expected in hit) and time.perf_counter() < started + _HANGING_SECONDS:
@@ -264,7 +263,9 @@ class Demo:
                 seconds = time.perf_counter() - started
             hit = await self._first(session, question)
         if seconds > _USUAL_SECONDS:
-            self.slow.append(f"{number}: “{question}” took {seconds:.2f} s, usually less than {_USUAL_SECONDS:.0f} s")
+            self.slow.append(
+                f"{asked['number']}: “{question}” took {seconds:.2f} s, usually less than {_USUAL_SECONDS:.0f} s"
+            )
         answer = f"{_quoted(context, expected)}\n        search: {hit or '(nothing)'}"
         return expected in context and expected in hit, question, answer
 
@@ -314,12 +315,6 @@ class Demo:
                 f"the floor of a bare search was {_percentile(self._searches, 0.95) * 1000:.0f} ms"
             )
         return True, "before_reply", f"p50 {median:.1f} ms, p95 {replies:.1f} ms over {len(self._latencies)} messages"
-
-    def _report(self, number: str, title: str, result: _Result) -> None:
-        holds, question, answer = result
-        if not holds:
-            self.failed.append(f"{number}: {title}")
-        _say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked:  {question}\n        answer: {answer}")
 
 
 def _say(text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from tqdm import tqdm
 
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import check_output, named_of, no_folder, whose_of
+from gateway_memory.cli.options import check_folder, check_output, named_of, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, resolve_scope
@@ -189,8 +189,8 @@ def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
     scope = Scope.parse(args.scope)
     deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
-    if not deletion.store.is_shared and no_folder(args.workspace):
-        return 1
+    if not deletion.store.is_shared:
+        check_folder(args.workspace)
     for linked in deletion.linked_with(scope):
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
     there = places(deletion.survey(scope))

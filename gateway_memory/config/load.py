@@ -82,12 +82,10 @@ class Scan:
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """An object or list whose closing bracket has not been reached."""
+    """An object or list whose closing bracket has not been reached. step: to its next value; None: a key is next."""
 
     path: KeyPath
-    is_list: bool
-    length: int = 0
-    key: str | None = None  # of an object: the key whose value comes next
+    step: str | int | None
     key_lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -101,20 +99,24 @@ def scan(text: str) -> Scan:
         inner = nesting[-1] if nesting else None
         if token in "}]":
             nesting.pop()
-        elif inner is not None and not inner.is_list and inner.key is None:
-            (inner.key,) = pyjson5.decode(f"{{{token}:0}}")  # without its quotes and escapes
-            path = (*inner.path, inner.key)
-            if inner.key in inner.key_lines:
-                duplicates.append(Duplicate(path=path, line=line, first_line=inner.key_lines[inner.key]))
-            inner.key_lines.setdefault(inner.key, line)
+        elif inner is not None and inner.step is None:
+            (key,) = pyjson5.decode(f"{{{token}:0}}")  # without its quotes and escapes
+            path = (*inner.path, key)
+            if key in inner.key_lines:
+                duplicates.append(Duplicate(path=path, line=line, first_line=inner.key_lines[key]))
+            inner.key_lines.setdefault(key, line)
             lines[path] = line
             comments[path] = comment
+            inner.step = key
         else:
-            path = _path_of_value(inner)
-            if inner is None or inner.is_list:
+            path = ()
+            if inner is not None and inner.step is not None:
+                path = (*inner.path, inner.step)
+                inner.step = inner.step + 1 if isinstance(inner.step, int) else None
+            if not path or isinstance(path[-1], int):
                 lines[path] = line
             if token in "{[":
-                nesting.append(_Open(path=path, is_list=token == "["))
+                nesting.append(_Open(path=path, step=0 if token == "[" else None))
     return Scan(lines=lines, comments=comments, duplicates=tuple(duplicates))
 
 
@@ -153,17 +155,6 @@ def _content(text: str) -> Iterator[tuple[str, int, str]]:
         if match.lastgroup in ("bracket", "value", "separator"):
             above.clear()
             last_line = bisect_right(line_starts, match.end() - 1)
-
-
-def _path_of_value(inner: _Open | None) -> KeyPath:
-    if inner is None:
-        return ()
-    if inner.is_list:
-        inner.length += 1
-        return (*inner.path, inner.length - 1)
-    key, inner.key = inner.key, None
-    assert key is not None
-    return (*inner.path, key)
 
 
 def _line_starts(text: str) -> list[int]:

@@ -119,7 +119,7 @@ class Edit:
     def _parted(self, document: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document without what we set. Where the value is ours still, the recorded former one comes back."""
         result: dict[str, Any] = json.loads(json.dumps(document))
-        before = _former(known)
+        before = object_of((known.get("before") or "").removeprefix("\ufeff"))  # the config before the first edit
         for keys in self.owned:
             if _at(result, keys) is not _MISSING:
                 del self._parent(result, keys)[keys[-1]]
@@ -179,11 +179,6 @@ def document_of(path: Path) -> dict[str, Any]:
     if isinstance(document, dict):
         return document
     raise UsageError(f"{path}: expected an object; mend it first")
-
-
-def _former(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config before the first edit, as far as the record tells."""
-    return object_of((known.get("before") or "").removeprefix("\ufeff"))
 
 
 def _prune(document: dict[str, Any], keys: Keys, before: Mapping[str, Any]) -> None:

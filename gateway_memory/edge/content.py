@@ -246,7 +246,9 @@ def clip(kind: str, tool: str, content: str) -> str:
         only_asked = bool(fields) and text is content  # a call without its result, as in transcripts
         # Test for edits first: tools such as "write_file" and "edit_notebook" read nothing.
         if _EDIT.search(tool):
-            return _shorten(_with_path(fields, _hunks(text)))
+            hunks = "\n".join(line for line in text.splitlines() if _HUNK.match(line)) or text
+            path = _path(fields, "")
+            return _shorten(hunks if path in hunks else f"{path}\n{hunks}")
         if _READ.search(tool):
             path = _path(fields, content) or "?"
             return _shorten(path if only_asked else f"{path} ({len(text)} characters)")
@@ -298,28 +300,15 @@ def _path(fields: Mapping[str, Any], content: str) -> str:
     return match[0] if match else ""
 
 
-def _with_path(fields: Mapping[str, Any], text: str) -> str:
-    path = _path(fields, "")
-    return f"{path}\n{text}" if path and path not in text else text
-
-
-def _hunks(text: str) -> str:
-    lines = [line for line in text.splitlines() if _HUNK.match(line)]
-    return "\n".join(lines) if lines else text
-
-
 def _command(fields: Mapping[str, Any], text: str) -> str:
     command = str(fields.get("command", "")).strip()
     status = next((fields[key] for key in _EXIT_KEYS if isinstance(fields.get(key), int)), None)
     said = text if text is not command else ""
-    last = said.rstrip().splitlines()[-_COMMAND_LINES:]
+    last = "\n".join(said.rstrip().splitlines()[-_COMMAND_LINES:])
+    last = last if len(last) <= LONGEST - 500 else f"…{last[-(LONGEST - 501) :]}"
     head = [f"$ {_shorten(command, 400)}"] if command else []
     head += [f"exit {status}"] if status is not None else []
-    return "\n".join([*head, _tail("\n".join(last))]).strip()
-
-
-def _tail(text: str) -> str:
-    return text if len(text) <= LONGEST - 500 else f"…{text[-(LONGEST - 501) :]}"
+    return "\n".join([*head, last]).strip()
 
 
 def _shorten(text: str, length: int = LONGEST) -> str:

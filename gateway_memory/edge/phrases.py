@@ -27,20 +27,17 @@ def texts(name: str) -> Mapping[str, Any]:
 
 def fill(file: str, name: str, /, **values: object) -> str:
     """Return a text of a file that has it in one language, with its values filled in."""
-    text: str = texts(file)[name]
-    return text.format(**values)
+    return str(texts(file)[name]).format(**values)
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
-    text: str = texts("phrases")[phrase][language]
-    return text.format(**{"memory": CHAT, **values})
+    return str(texts("phrases")[phrase][language]).format(**{"memory": CHAT, **values})
 
 
 def secret_name(language: Language, kind: str) -> str:
     """Return the name of a kind of secret. An unknown kind is shown by its issuer's name in both languages."""
-    name: str = texts("secrets").get(kind, {}).get(language, kind)
-    return name
+    return str(texts("secrets").get(kind, {}).get(language, kind))
 
 
 def language_of(text: str) -> Language:

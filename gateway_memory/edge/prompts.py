@@ -64,8 +64,7 @@ class Prompts:
         """Return a prompt of `texts/prompts.json` with the commands for a session."""
         reach = f"{self._place()} --session={shlex.quote(session_id)}"
         commands = {each: line.format(command=own_command(), reach=reach) for each, line in _COMMANDS.items()}
-        text: str = texts("prompts")[name]["zh" if chinese else "en"]
-        return text.format(**commands, **values)
+        return str(texts("prompts")[name]["zh" if chinese else "en"]).format(**commands, **values)
 
     def _place(self, *, agent: bool = True) -> str:
         given = [("workspace", self.workspace), ("config", self.config), ("agent", self.agent if agent else "")]

@@ -101,9 +101,8 @@ def _repository_of(folder: Path) -> str:
     with contextlib.suppress(OSError, ValueError):
         state = root / ".git"
         if state.is_file():  # a worktree: its repository has the config
-            state = (
-                (root / state.read_text("utf-8").partition(":")[2].strip()).resolve().parents[1]
-            )  # of .git/worktrees/NAME
+            named = root / state.read_text("utf-8").partition(":")[2].strip()
+            state = named.resolve().parents[1]  # of .git/worktrees/NAME
         remote = _REMOTE.search((state / "config").read_text("utf-8", "replace"))
         return remote[1] if remote else state.parent.name
     return root.name

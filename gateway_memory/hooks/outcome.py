@@ -54,10 +54,8 @@ def note(hook: "Hook", error: BaseException | None, seconds: float) -> None:
             _append(workspace / STATE_FOLDER / "hooks" / hook.event, row | known, full=_FULL_BYTES)
     finally:
         if known:
-            day, at = (
-                time.strftime("%Y-%m-%d", time.localtime(now)),
-                time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
-            )
+            day = time.strftime("%Y-%m-%d", time.localtime(now))
+            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
             failed = {"event": "hook.failed", "hook": hook.event, **known, "seconds": row["seconds"], "at": at}
             _append(workspace / "logs" / f"hooks-{day}.jsonl", failed, full=None)
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -27,7 +26,7 @@ from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
 from gateway_memory.serving.request import ServiceError, error_response, parsed_body, service_error
-from notifier import Event
+from notifier import Event, Stream
 
 Kind: TypeAlias = Literal["client", "page"]
 
@@ -35,42 +34,28 @@ _MOST_WAITING: Final = 1000
 _ALIVE_SECONDS: Final = 15.0
 
 
-class Listener:
+class Listener(Stream[Event]):
     """Events that one client has not taken yet. When there are too many, the oldest are dropped and counted."""
 
     def __init__(self, most: int = _MOST_WAITING) -> None:
-        self._waiting: deque[Event] = deque(maxlen=most)
-        self._woken = asyncio.Event()
-        self._closed = False
-        self._lost = 0
-
-    def put(self, event: Event) -> None:
-        """Queue an event."""
-        self._lost += len(self._waiting) == self._waiting.maxlen
-        self._waiting.append(event)
-        self._woken.set()
-
-    def close(self) -> None:
-        """End the stream once the queue is empty."""
-        self._closed = True
-        self._woken.set()
+        super().__init__(most)
 
     async def stream(self, alive_seconds: float = _ALIVE_SECONDS) -> AsyncIterator[bytes]:
         """Yield the events in the form of server-sent events, and a comment from time to time."""
         yield b": listening\n\n"
-        while not (self._closed and not self._waiting):
-            if self._lost:
-                lost, self._lost = self._lost, 0
+        while True:
+            try:
+                async with asyncio.timeout(alive_seconds):
+                    event = await anext(self)
+            except TimeoutError:
+                yield b": alive\n\n"
+                continue
+            except StopAsyncIteration:
+                return
+            lost, self.dropped = self.dropped, 0
+            if lost:
                 yield f"event: lost\ndata: {json.dumps({'lost': lost})}\n\n".encode()
-            elif self._waiting:
-                yield _sent(self._waiting.popleft())
-            else:
-                self._woken.clear()
-                try:
-                    async with asyncio.timeout(alive_seconds):
-                        await self._woken.wait()
-                except TimeoutError:
-                    yield b": alive\n\n"
+            yield _sent(event)
 
 
 class ChangeFeed:

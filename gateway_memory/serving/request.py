@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -202,11 +203,8 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _FIELDS: Final = 1000
 
 
-class Form:
+class Form(ImmutableMultiDict[str, str]):
     """The fields of a form, in their order."""
-
-    def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:
-        self._fields = fields
 
     def one(self, name: str, default: str = "") -> str:
         """Return a field that is given once, or not at all.
@@ -214,14 +212,14 @@ class Form:
         Raises:
             ServiceError: bad_request, it is given more than once.
         """
-        given = self._fields.get(name, (default,))
+        given = self.getlist(name)
         if len(given) > 1:
             raise ServiceError("bad_request", f"{name}: given {len(given)} times; expected once", name)
-        return given[0]
+        return given[0] if given else default
 
     def each(self, name: str) -> Sequence[str]:
         """Return a field that may be given any number of times; one that is not given is "" once."""
-        return self._fields.get(name, ("",))
+        return self.getlist(name) or ("",)
 
 
 async def read_form(request: Request, limits: LimitSettings) -> Form:
@@ -233,11 +231,7 @@ async def read_form(request: Request, limits: LimitSettings) -> Form:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise ServiceError("bad_request", "")
     body = await read_body(request, limits)
-    fields: dict[str, list[str]] = {}
     try:
-        given = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace")
+        return Form(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace"))
     except ValueError:
         raise ServiceError("bad_request", "") from None
-    for name, value in given:
-        fields.setdefault(name, []).append(value)
-    return Form(fields)

@@ -239,48 +239,39 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _listening(settings: ServeSettings) -> Iterator[tuple[socket.socket, str]]:
-    """Open the listening socket; yields it with its address in words."""
-    if settings.socket:
-        with _unix_socket(Path(settings.socket)) as listener:
-            yield listener, f"unix:{settings.socket}"
-        return
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    """Open the listening socket; yields it with its address in words. A Unix socket is for this user alone."""
+    path, made = Path(settings.socket) if settings.socket else None, 0
+    family = socket.AF_UNIX if path else socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # By the protocol's number asyncio knows to send small answers at once; without it, each would wait 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, socket.SOCK_STREAM, 0 if path else socket.IPPROTO_TCP) as listener:
         try:
-            listener.bind((settings.host, settings.port))
+            if path:
+                _remove_dead(path)
+                listener.bind(str(path))
+                path.chmod(0o600)  # nobody can connect before the server listens
+                made = path.stat().st_ino
+            else:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind((settings.host, settings.port))
         except OSError as error:
-            where = f"{settings.host}:{settings.port}"
+            where = path or f"{settings.host}:{settings.port}"
             raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
-        name = f"[{settings.host}]" if ":" in settings.host else settings.host
-        scheme = "https" if settings.tls.certificate else "http"
-        yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
-    finally:
-        listener.close()
+        if path:
+            yield listener, f"unix:{path}"
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == made:
+                    path.unlink()
+        else:
+            name = f"[{settings.host}]" if ":" in settings.host else settings.host
+            scheme = "https" if settings.tls.certificate else "http"
+            yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
 
 
-@contextlib.contextmanager
-def _unix_socket(path: Path) -> Iterator[socket.socket]:
-    """Open a Unix socket that only this user can open, in place of one whose process has died."""
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        try:
-            if path.is_socket():
-                with socket.socket(socket.AF_UNIX) as probe:
-                    probe.settimeout(_CONNECT_SECONDS)
-                    if probe.connect_ex(str(path)) == 0:
-                        raise UsageError(f"{path}: another service listens there")
-                path.unlink()
-            listener.bind(str(path))
-            path.chmod(0o600)  # nobody can connect before the server listens
-            made = path.stat().st_ino
-        except OSError as error:
-            raise ConfigError(f"{path}: the service can't listen there: {error.strerror or error}") from error
-        yield listener
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_ino == made:
-                path.unlink()
-    finally:
-        listener.close()
+def _remove_dead(path: Path) -> None:
+    """Remove a Unix socket whose process has died. Raises UsageError: another service listens there."""
+    if path.is_socket():
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_CONNECT_SECONDS)
+            if probe.connect_ex(str(path)) == 0:
+                raise UsageError(f"{path}: another service listens there")
+        path.unlink()

@@ -79,12 +79,6 @@ _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
 
 
-def _linked_with(workspace: Path, scope: Scope) -> list[Scope]:
-    """Return the other scopes of the person to whom a scope belongs."""
-    with _journal(workspace) as journal:
-        return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
-
-
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
     counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
     counts["set aside"] = len(_set_aside(workspace))
@@ -95,41 +89,6 @@ def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
             counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, journal, scopes))
     counts["index"] = sum(_index_rows(workspace, scope) for scope in scopes)
     return dict(counts)
-
-
-def delete(workspace: Path, scope: Scope) -> Proof:
-    """Delete all data of a scope, and of those that are linked with it, and return the proof.
-
-    Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
-
-    Raises:
-        UsageError: another process has the workspace open.
-        StoreError: something can't be read or deleted. The deletion is partial and can be repeated.
-    """
-    proof = Proof()
-    try:
-        with _locked_exclusively(workspace), locked(workspace):
-            scopes = [scope, *_linked_with(workspace, scope)]
-            proof.before = _survey(workspace, scopes)
-            with _journal(workspace) as journal:
-                needles = _needles(workspace, scopes, journal)
-                for path, _, others in _logs(workspace, journal, scopes) if journal else ():
-                    path.write_bytes(b"".join(others))
-            for each in scopes:
-                _delete_files(workspace, each, proof)
-                erase_scope(workspace / INDEX_FILE, each.key)
-            vocabularies = (workspace / STATE_FOLDER).glob("encoder.tables*")  # of earlier versions
-            for path in [*_set_aside(workspace), *vocabularies]:
-                path.unlink()
-            with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
-                if journal:
-                    journal.erase([each.key for each in scopes])
-            proof.after = _survey(workspace, scopes)
-            proof.needles = len(needles)
-            _look_through(workspace, needles, proof)
-    except (OSError, RecallError, StoreError) as error:
-        raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
-    return proof
 
 
 def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
@@ -258,13 +217,14 @@ class Deletion:
     """How scopes of one memory are counted and deleted."""
 
     workspace: Path
-    store: StoreSettings
+    store: StoreSettings = field(default_factory=StoreSettings)
 
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
-        if not self.store.is_shared:
-            return _linked_with(self.workspace, scope)
-        return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
+        if self.store.is_shared:
+            return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
+        with _journal(self.workspace) as journal:
+            return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
@@ -275,16 +235,42 @@ class Deletion:
     def delete(self, scope: Scope) -> Proof:
         """Delete all of a scope, and of those that are linked with it, and return the proof.
 
+        Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
+
         Raises:
             UsageError: another process has the workspace open.
-            StoreError: something can't be deleted. The deletion can be repeated.
+            StoreError: something can't be read or deleted. The deletion is partial and can be repeated.
         """
-        if not self.store.is_shared:
-            return delete(self.workspace, scope)
-        tables, scopes = self._tables(), self._all(scope)
-        proof = Proof(before=tables.count(scopes), limits=_LIMITS)
-        tables.erase(scopes)
-        proof.after = tables.count(scopes)
+        workspace = self.workspace
+        if self.store.is_shared:
+            tables, scopes = self._tables(), self._all(scope)
+            proof = Proof(before=tables.count(scopes), limits=_LIMITS)
+            tables.erase(scopes)
+            proof.after = tables.count(scopes)
+            return proof
+        proof = Proof()
+        try:
+            with _locked_exclusively(workspace), locked(workspace):
+                scopes = self._all(scope)
+                proof.before = _survey(workspace, scopes)
+                with _journal(workspace) as journal:
+                    needles = _needles(workspace, scopes, journal)
+                    for path, _, others in _logs(workspace, journal, scopes) if journal else ():
+                        path.write_bytes(b"".join(others))
+                for each in scopes:
+                    _delete_files(workspace, each, proof)
+                    erase_scope(workspace / INDEX_FILE, each.key)
+                vocabularies = (workspace / STATE_FOLDER).glob("encoder.tables*")  # of earlier versions
+                for path in [*_set_aside(workspace), *vocabularies]:
+                    path.unlink()
+                with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
+                    if journal:
+                        journal.erase([each.key for each in scopes])
+                proof.after = _survey(workspace, scopes)
+                proof.needles = len(needles)
+                _look_through(workspace, needles, proof)
+        except (OSError, RecallError, StoreError) as error:
+            raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
         return proof
 
     def _all(self, scope: Scope) -> Sequence[Scope]:

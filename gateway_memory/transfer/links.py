@@ -328,8 +328,9 @@ class LinkBook:
         links = self._links
         async with self._working:
             known = await links.of(identity)
-            leaving = _leaving(known, identity)
-            if leaving is None:
+            into = [name for name, link in known.items() if link.target == identity]
+            leaving = identity if identity in known else max(into, key=lambda name: known[name].at, default="")
+            if not leaving:
                 return None
             root = root_of(known, leaving)
             await self._complete(root)
@@ -344,13 +345,6 @@ class LinkBook:
         known = await self._links.of(root)
         for name in below(known, root):
             await self._linker.link(Scope.parse(name), Scope.parse(known[name].target))
-
-
-def _leaving(links: Mapping[str, Link], identity: str) -> str | None:
-    if identity in links:
-        return identity
-    into = [name for name, link in links.items() if link.target == identity]
-    return max(into, key=lambda name: links[name].at, default=None)
 
 
 def _name(scope: str) -> str:

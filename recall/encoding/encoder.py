@@ -128,11 +128,9 @@ class TextEncoder(Protocol):
     @property
     def name(self) -> str:
         """The encoder and its version. Vectors of an encoder with another name are computed again."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> Any:
         """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
-        ...
 
 
 class Encoder(TextEncoder, Protocol):
@@ -144,18 +142,15 @@ class Encoder(TextEncoder, Protocol):
     @property
     def scale(self) -> Scale:
         """What its cosines mean."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (len(texts), dimension) float32: rows of length 1, or zero for a text without a vector.
 
         The texts hold no lone surrogates. An exception costs these texts only.
         """
-        ...
 
     def close(self) -> None:
         """Release resources; called in its thread."""
-        ...
 
 
 class GivenEncoder:

@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -160,21 +160,19 @@ class Server:
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
         with self._sound():
-            connection = self._there()
+            connection, query, values = self._there(), as_psycopg(query), [storable(value) for value in values]
             if not (self._in_transaction or self._seen):
                 # Two statements in one message too, by the protocol that takes half of the time. Each search does it.
                 cursor = psycopg.ClientCursor(connection)
-                cursor.execute(f"select {_LIMITS}; {as_psycopg(query)}", [storable(value) for value in values])
+                cursor.execute(f"select {_LIMITS}; {query}", values)
                 cursor.nextset()
                 return cursor
-            if not self._in_transaction:
-                with connection.pipeline():  # one message to the server, and one transaction
+            # Outside a transaction: one message to the server, and one transaction.
+            with nullcontext() if self._in_transaction else connection.pipeline():
+                if not self._is_seen:
                     connection.execute(_SEE, ([self._seen],))
-                    return connection.execute(as_psycopg(query), [storable(value) for value in values])
-            if not self._is_seen:
-                connection.execute(_SEE, ([self._seen],))
-                self._is_seen = True
-            return connection.execute(as_psycopg(query), [storable(value) for value in values])
+                    self._is_seen = self._in_transaction
+                return connection.execute(query, values)
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> None:
         rows = [[storable(value) for value in row] for row in values]

@@ -349,7 +349,7 @@ class Rows:
     # Writing
 
     def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
-        """Make the rows of files those of their entries, one file after the other; see `replacement.plan_replacement`.
+        """Make the rows of files those of their entries, one file after the other; see `plan_replacements`.
 
         No id is new in two of the files. prepared: search terms by id; those that are missing are made here.
         """

@@ -15,7 +15,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal import in_place
 from gateway_memory.store.journal.sqlite import migrate
-from gateway_memory.transfer.deletion import delete
+from gateway_memory.transfer.deletion import Deletion
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(
@@ -64,7 +64,7 @@ def found(workspace: Path, name: str) -> list[str]:
 async def test_everything_of_one_scope_is_gone_and_nothing_of_the_others(tmp_path: Path, scope: str, name: str) -> None:
     ids = await live(tmp_path)
     assert len(found(tmp_path, name)) >= 4
-    proof = delete(tmp_path, Scope.parse(scope))
+    proof = Deletion(workspace=tmp_path).delete(Scope.parse(scope))
     assert proof.holds, proof
     assert proof.before["journal memories"] >= 3
     assert proof.before["log lines"] == 1
@@ -74,7 +74,7 @@ async def test_everything_of_one_scope_is_gone_and_nothing_of_the_others(tmp_pat
     for other in {"owner", "zoe", "room"} - {name}:
         assert len(found(tmp_path, other)) >= 3
         assert any(ids[other].encode() in path.read_bytes() for path in (tmp_path / "logs").iterdir())
-    again = delete(tmp_path, Scope.parse(scope))
+    again = Deletion(workspace=tmp_path).delete(Scope.parse(scope))
     assert again.holds
     assert sum(again.before.values()) == 0
     async with GatewayMemory(WORDS, tmp_path) as memory:
@@ -90,7 +90,7 @@ async def test_the_vocabulary_that_an_earlier_version_kept_is_no_trace(tmp_path:
         await memory.save_fact(session, content="Portuguese")
     tables = tmp_path / ".gateway-memory" / "encoder.tables"
     tables.write_bytes(b"Portuguese pottery")
-    proof = delete(tmp_path, Scope.parse("user:zoe"))
+    proof = Deletion(workspace=tmp_path).delete(Scope.parse("user:zoe"))
     assert (proof.holds, proof.traces) == (True, []), proof
     assert proof.needles
     assert not tables.exists()
@@ -102,7 +102,7 @@ async def test_what_somebody_else_said_in_the_same_words_is_no_trace(tmp_path: P
             session = await memory.start_session("talk", user=user)
             await memory.after_reply(session, user="Remember that the door is blue.", reply="I will.")
             await memory.end_session(session, reason="user_close")
-    proof = delete(tmp_path, Scope.parse("user:zoe"))
+    proof = Deletion(workspace=tmp_path).delete(Scope.parse("user:zoe"))
     assert proof.needles
     assert proof.holds, proof.traces
     assert "the door is blue" in (tmp_path / "sessions.jsonl").read_text("utf-8")
@@ -112,7 +112,7 @@ async def test_while_a_process_has_it_open_nothing_is_deleted(tmp_path: Path) ->
     await live(tmp_path)
     async with GatewayMemory(WORDS, tmp_path):
         with pytest.raises(UsageError, match="another process"):
-            delete(tmp_path, Scope.parse("user:zoe"))
+            Deletion(workspace=tmp_path).delete(Scope.parse("user:zoe"))
     assert found(tmp_path, "zoe")
 
 
@@ -121,7 +121,7 @@ async def test_a_link_is_deleted_and_what_it_names_is_told_of(tmp_path: Path) ->
     elsewhere.write_text("- my own file of notes\n", "utf-8")
     workspace.mkdir()
     (workspace / "MEMORY.md").symlink_to(elsewhere)
-    proof = delete(workspace, Scope.parse("owner"))
+    proof = Deletion(workspace=workspace).delete(Scope.parse("owner"))
     assert proof.holds
     assert proof.links == [f"{workspace / 'MEMORY.md'} → {elsewhere}"]
     assert elsewhere.exists()
@@ -186,5 +186,5 @@ async def test_what_was_forgotten_and_what_a_crash_has_left_is_deleted_too(tmp_p
     for name in (".fffffff-1.tmp", ".MEMORY.md.fffffff-1-1-0123456789abcdef.kept", ".MEMORY.md.abcd1234.tmp"):
         (tmp_path / name).write_text("- a quokka-owner\n")
     assert found(tmp_path, "owner")
-    assert delete(tmp_path, Scope.parse("owner")).holds
+    assert Deletion(workspace=tmp_path).delete(Scope.parse("owner")).holds
     assert found(tmp_path, "owner") == []

@@ -20,7 +20,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IdentitySettings
 from gateway_memory.store.journal.links import Links
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.transfer.deletion import delete
+from gateway_memory.transfer.deletion import Deletion
 from recall import EmbedderSettings, RecallSettings
 
 PEOPLE = IdentitySettings(owner=("telegram:owner",))
@@ -216,7 +216,7 @@ async def test_nothing_of_who_parted_and_was_deleted_stays_with_the_other(tmp_pa
         await command(memory, two, "/memory unlink")
         scopes = [(await session_of(memory, who)).scope for who in (one, two)]
     for scope in reversed(scopes):
-        proof = delete(tmp_path, scope)
+        proof = Deletion(workspace=tmp_path).delete(scope)
         assert proof.holds, (scope, proof.traces)
 
 

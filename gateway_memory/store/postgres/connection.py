@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -58,13 +58,6 @@ class Transaction:
     def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
         self._connection = connection
         self._pipeline = pipeline
-        self.is_ending = False
-        """Whether the commit may have reached the server."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the connection ended before the transaction did."""
-        return self._connection.closed and not self.is_ending
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
         cursor = self._connection.execute(as_psycopg(query), [storable(value) for value in values])
@@ -92,43 +85,6 @@ class _Awaited:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._cursor)
-
-
-class Begin(NamedTuple):
-    """How a transaction begins. scopes: those that it sees. locks: queries that take locks, with their names.
-
-    seconds, lock_seconds: how long a statement, and a wait for a lock, may take.
-    """
-
-    level: str
-    scopes: Scopes
-    locks: Sequence[tuple[str, list[str]]]
-    seconds: float
-    lock_seconds: float
-
-
-def soon(scopes: Scopes, seconds: float, lock_seconds: float) -> tuple[list[str], str, str]:
-    """Return the values of `SEE_SOON`."""
-    return _names(scopes), str(round(1000 * lock_seconds)), str(round(1000 * seconds))
-
-
-@contextmanager
-def transaction(connection: psycopg.Connection[Any], begun: Begin) -> Iterator[Transaction]:
-    """A transaction that sees scopes and holds locks."""
-    try:
-        with connection.pipeline() as pipeline:
-            database = Transaction(connection, pipeline)
-            connection.execute(f"BEGIN ISOLATION LEVEL {begun.level}")
-            connection.execute(SEE_SOON, soon(begun.scopes, begun.seconds, begun.lock_seconds))
-            for query, names in begun.locks:
-                database.execute(query, (names,))
-            yield database
-            database.is_ending = True
-            connection.execute("COMMIT")
-    except BaseException:
-        if not connection.closed:
-            connection.rollback()
-        raise
 
 
 T = TypeVar("T")
@@ -227,6 +183,17 @@ def connected(dsn: str, schema: str, *, timeout_seconds: float = 1.0) -> Iterato
         raise failed(error) from error
 
 
+class _Connection(TimeoutConnection):
+    # Waiting for two locks stays below it, so a timeout means that the server is gone.
+    timeout_seconds = 2 * _STATEMENT_SECONDS
+    is_committing = False
+    """Whether a COMMIT may have reached the server: if the connection is lost then, nobody knows whether it is done."""
+
+
+class _SlowConnection(_Connection):
+    timeout_seconds = _SLOW_SECONDS + 1
+
+
 class PostgresConnection:
     """Transactions over a pool of connections. It implements `SqlConnection`.
 
@@ -244,9 +211,9 @@ class PostgresConnection:
         self._metrics = metrics or Metrics()
         self._seconds = _SLOW_SECONDS if slow else _STATEMENT_SECONDS
         self._name = "postgres.slow" if slow else "postgres"
-        self._pool = ConnectionPool(
+        self._pool: ConnectionPool[_Connection] = ConnectionPool(
             dsn,
-            connection_class=_SlowConnection if slow else _QuickConnection,
+            connection_class=_SlowConnection if slow else _Connection,
             kwargs=in_schema(schema),
             min_size=0 if slow else 1,
             max_size=most,
@@ -292,21 +259,63 @@ class PostgresConnection:
         locks = [
             (query, sorted(names)) for query, names in ((LOCK_SHARED, shared), (LOCK_EXCLUSIVE, exclusive)) if names
         ]
-        begun = Begin(level, scopes, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
-        return await self._run(lambda: self._again(begun, work, waits=waits))
+        return await self._transact(work, level, scopes, locks, waits=waits)
 
     async def read(self, work: Callable[[Database], T], *, scopes: Scopes = ()) -> T:
         """Run work that only reads, on one snapshot."""
-        return await self._run(
-            lambda: self._again(Begin("REPEATABLE READ READ ONLY", scopes, (), self._seconds, _LOCK_SECONDS), work)
-        )
+        return await self._transact(work, "REPEATABLE READ READ ONLY", scopes)
 
     async def rows(self, query: str, values: Sequence[object] = (), *, scopes: Scopes = ()) -> list[Any]:
         """Return all rows of a query."""
-        return await self._run(lambda: self._rows(query, values, scopes))
+
+        def work(connection: _Connection) -> list[Any]:
+            with connection.pipeline():  # one transaction, and one message to the server
+                self._see(connection, scopes)
+                result = Transaction(connection).execute(query, values)
+            return result.fetchall()
+
+        return await self._run(lambda: self._again(work))
 
     async def shed(self) -> None:
         """Do nothing: the log is the server's."""
+
+    async def _transact(
+        self,
+        work: Callable[[Database], T],
+        level: str,
+        scopes: Scopes,
+        locks: Sequence[tuple[str, list[str]]] = (),
+        *,
+        waits: bool = True,
+    ) -> T:
+        """Run work in a transaction of an isolation level. locks: queries that take locks, with their names."""
+
+        def transacted(connection: _Connection) -> T:
+            try:
+                with connection.pipeline() as pipeline:
+                    database = Transaction(connection, pipeline)
+                    connection.execute(f"BEGIN ISOLATION LEVEL {level}")
+                    self._see(connection, scopes, waits=waits)
+                    for query, names in locks:
+                        database.execute(query, (names,))
+                    result = work(database)
+                    connection.is_committing = True
+                    connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    connection.rollback()
+                    connection.is_committing = False
+                raise
+            connection.is_committing = False
+            return result
+
+        return await self._run(lambda: self._again(transacted, waits=waits))
+
+    def _see(self, connection: _Connection, scopes: Scopes, *, waits: bool = True) -> None:
+        """Let a transaction see the rows of these scopes, within limits."""
+        lock_seconds = _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE
+        milliseconds = (str(round(1000 * seconds)) for seconds in (lock_seconds, self._seconds))
+        connection.execute(SEE_SOON, (_names(scopes), *milliseconds))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if not self._breaker.allows(time.monotonic()):
@@ -338,28 +347,15 @@ class PostgresConnection:
             log.info("postgres.back")
         return result
 
-    def _rows(self, query: str, values: Sequence[object], scopes: Scopes) -> list[Any]:
-        for tried in range(_TRIES):
-            try:
-                with self._pool.connection() as connection:
-                    with connection.pipeline():  # one transaction, and one message to the server
-                        connection.execute(SEE_SOON, soon(scopes, self._seconds, _LOCK_SECONDS))
-                        result = Transaction(connection).execute(query, values)
-                    return result.fetchall()
-            except psycopg.OperationalError as error:
-                if isinstance(error, _ENOUGH) or tried == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
-
-    def _again(self, begun: "Begin", work: Callable[[Database], T], *, waits: bool = True) -> T:
+    def _again(self, work: Callable[[_Connection], T], *, waits: bool = True) -> T:
         # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
         # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
         # asked again, since whoever waits has a deadline.
         for tried in range(_TRIES):
-            database: Transaction | None = None
+            connection: _Connection | None = None
             try:
-                with self._pool.connection() as connection, transaction(connection, begun) as database:
-                    return work(database)
+                with self._pool.connection() as connection:
+                    return work(connection)
             except _COLLIDED as error:
                 lock_tries = _LOCK_TRIES if waits else 1
                 most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
@@ -368,16 +364,7 @@ class PostgresConnection:
                 time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
             except psycopg.OperationalError as error:
                 # A connection that was lost before the end has changed nothing, as after a restart of the server.
-                unchanged = database is None or database.is_lost
+                unchanged = connection is None or (connection.closed and not connection.is_committing)
                 if not unchanged or isinstance(error, _ENOUGH) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
-
-
-class _QuickConnection(TimeoutConnection):
-    # Waiting for two locks stays below it, so a timeout means that the server is gone.
-    timeout_seconds = 2 * _STATEMENT_SECONDS
-
-
-class _SlowConnection(TimeoutConnection):
-    timeout_seconds = _SLOW_SECONDS + 1

@@ -135,21 +135,18 @@ class RecordRows:
         return newest_of(self.read() or b"")
 
     def append(self, lines: bytes) -> None:
-        self._database.execute(
-            "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
-            "DO UPDATE SET content = record_files.content || excluded.content",
-            (self._scope, lines),
-        )
+        self._put(lines, "record_files.content || excluded.content")
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
         before = self.read()
         after = change(before)
         if after != before:
-            self._database.execute(
-                "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
-                "DO UPDATE SET content = excluded.content",
-                (self._scope, after),
-            )
+            self._put(after, "excluded.content")
+
+    def _put(self, content: bytes | None, result: str) -> None:
+        """Write the lines. result: what becomes of those that are there, in SQL."""
+        query = "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET content = "
+        self._database.execute(f"{query}{result}", (self._scope, content))
 
     def put_aside(self, lines: bytes) -> None:
         query = "UPDATE record_files SET damaged = damaged || ? WHERE scope = ?"

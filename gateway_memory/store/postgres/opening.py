@@ -66,8 +66,8 @@ async def open_shared(
     stack.callback(notifications.close)
     waiting = Spool(spool) if spool else None
     if waiting:
-        await waiting.open()
         stack.push_async_callback(waiting.close)
+        await waiting.open()
         metrics.sources.append(
             lambda: {"spool.waiting": float(waiting.number), "spool.refused": float(waiting.number_refused)}
         )

@@ -100,9 +100,7 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     """
     with connected(dsn, schema) as connection:
-        if connection.info.server_version < _LEAST_VERSION:
-            major = connection.info.server_version // 10_000
-            raise StoreError(f"PostgreSQL {major} is too old: gateway-memory needs 15 or newer")
+        _check_version(connection)
         _check_rights(connection, schema, role)
         state = _state_of(connection, schema)
         if state.missing:
@@ -129,6 +127,11 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
                 f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
             )
         return _doubts(connection)
+
+
+def _check_version(connection: psycopg.Connection[Any]) -> None:
+    if (version := connection.info.server_version) < _LEAST_VERSION:
+        raise StoreError(f"PostgreSQL {version // 10_000} is too old: gateway-memory needs 15 or newer")
 
 
 def _check_rights(connection: psycopg.Connection[Any], schema: str, role: str | None) -> None:
@@ -205,8 +208,7 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
     """
     applied: list[str] = []
     with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection:
-        if connection.info.server_version < _LEAST_VERSION:
-            raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
+        _check_version(connection)
         if app_role:
             _check_role(connection, app_role)
         connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))

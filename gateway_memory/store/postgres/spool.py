@@ -4,21 +4,22 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
 from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, decoded, get_logger, private_file
-from gateway_memory.runtime.runtime import Metrics, Threads
+from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.store.disk.workspace import private_folder
+from gateway_memory.store.journal.connection import BUSY_SECONDS, Connection
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sessions import NewTurn, accept_all
-from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member, transaction
+from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.report import ReplyReport
@@ -103,8 +104,6 @@ class PostgresEpisodes(Episodes):
         return deleted
 
 
-T = TypeVar("T")
-
 _SPOOL_AT_ONCE: Final = 200
 _NUMBER_SECONDS: Final = 0.25
 """How long a caller waits for its turn's number, which only the database knows. The turn is durable before."""
@@ -116,8 +115,7 @@ class Spool:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._thread = Threads(1, "gateway-memory-spool")
-        self._database: sqlite3.Connection | None = None
+        self._database: Connection | None = None
         self.number = 0
         """How many turns this process knows to wait."""
         self.number_refused = 0
@@ -126,38 +124,33 @@ class Spool:
     async def open(self) -> None:
         """Open the file, and create it if it is missing. Raises StoreError."""
 
-        def work() -> None:
-            private_folder(self._path.parent)
-            private_file(self._path)
-            database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=10)
+        def prepare(database: sqlite3.Connection) -> None:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
-            database.execute("PRAGMA secure_delete = ON")
             columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL"
             database.execute(f"CREATE TABLE IF NOT EXISTS waiting ({columns})")
             columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, reason TEXT NOT NULL, body TEXT NOT NULL"
             database.execute(f"CREATE TABLE IF NOT EXISTS refused ({columns})")
-            self._database = database
             self.number_refused = int(database.execute("SELECT count(*) FROM refused").fetchone()[0])
             self.number = int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
 
-        await self._run(work)
+        with store_errors(self._path, OSError, sqlite3.Error):
+            private_folder(self._path.parent)
+            private_file(self._path)
+            self._database = await Connection.open(self._path, busy_seconds=BUSY_SECONDS)
+            await self._database.use(prepare)
 
     async def close(self) -> None:
         """Close the file. What waits is sent by the next process."""
-
-        def work() -> None:
-            if self._database is not None:
-                self._database.close()
-
-        await self._run(work)
-        self._thread.shutdown(wait=False)
+        if self._database is not None:
+            await self._database.close()
 
     async def put(self, turn: NewTurn) -> int:
         """Store a turn durably, and return its place. Raises StoreError."""
-        body = json.dumps(_to_json(turn))
+        report = turn.report.to_json() if turn.report else None
+        body = json.dumps({**asdict(turn), "report": report})
         query = "INSERT INTO waiting (body) VALUES (?) RETURNING id"
-        ((place,),) = await self._run(lambda: self._open.execute(query, (body,)).fetchall())
+        ((place,),) = await self._open.transact(lambda database: database.execute(query, (body,)).fetchall())
         self.number += 1
         return int(place)
 
@@ -172,7 +165,7 @@ class Spool:
             others = f"coalesce({member('body', 'session_id')}, '') NOT IN (SELECT value FROM json_each(?))"
             query = f"SELECT id, body FROM waiting WHERE {others} ORDER BY id LIMIT ?"
             values = (json.dumps(list(besides)), limit)
-        rows = await self._run(lambda: self._open.execute(query, values).fetchall())
+        rows = await self._open.rows(query, values)
         turns: list[tuple[int, NewTurn]] = []
         for place, body in rows:
             try:
@@ -184,37 +177,28 @@ class Spool:
 
     async def remove(self, places: Collection[int]) -> None:
         """Remove the turns of these places. Raises StoreError."""
-
-        def work() -> int:
-            query = "DELETE FROM waiting WHERE id IN (SELECT value FROM json_each(?))"
-            removed = self._open.execute(query, (json.dumps(list(places)),)).rowcount
-            if removed >= self.number:  # no byte of what was said stays here
-                self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return removed
-
-        self.number = max(0, self.number - await self._run(work))
+        query, values = "DELETE FROM waiting WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(places)),)
+        removed = await self._open.transact(lambda database: database.execute(query, values).rowcount)
+        if removed >= self.number:  # no byte of what was said stays here
+            await self._open.shed()
+        self.number = max(0, self.number - removed)
 
     async def set_aside(self, place: int, reason: str) -> None:
         """Take the turn of a place out of those that wait, and keep it with the reason why. Raises StoreError."""
 
-        def work() -> None:
-            with transaction(self._open):
-                query = "INSERT INTO refused (at, reason, body) SELECT ?, ?, body FROM waiting WHERE id = ?"
-                self._open.execute(query, (time.time(), reason, place))
-                self._open.execute("DELETE FROM waiting WHERE id = ?", (place,))
+        def work(database: sqlite3.Connection) -> None:
+            query = "INSERT INTO refused (at, reason, body) SELECT ?, ?, body FROM waiting WHERE id = ?"
+            database.execute(query, (time.time(), reason, place))
+            database.execute("DELETE FROM waiting WHERE id = ?", (place,))
 
-        await self._run(work)
+        await self._open.transact(work)
         self.number = max(0, self.number - 1)
         self.number_refused += 1
 
     @property
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> Connection:
         assert self._database is not None
         return self._database
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        with store_errors(self._path, OSError, sqlite3.Error):
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 class SpooledTurns(PostgresTurns):
@@ -345,10 +329,6 @@ def waiting_in(path: Path) -> int:
         return 0
     with store_errors(path, sqlite3.Error), closing(sqlite3.connect(path, timeout=10)) as database:
         return int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
-
-
-def _to_json(turn: NewTurn) -> dict[str, Any]:
-    return {**asdict(turn), "report": turn.report.to_json() if turn.report else None}
 
 
 def _from_json(raw: dict[str, Any]) -> NewTurn:
