@@ -29,7 +29,7 @@ from .merge.unread import stands_alone as stands_alone
 from .merge.unread import with_unread as with_unread
 from .model.model import Extraction as Extraction
 from .model.model import Model as Model
-from .model.permission import concerns as concerns
+from .model.permission import concerned as concerned
 from .model.permission import permitted as permitted
 from .model.permission import permitted_fact as permitted_fact
 from .model.permission import permitted_summary as permitted_summary

@@ -275,7 +275,7 @@ def _named(whose: Whose) -> list[Scope]:
         raise TypeError(f"{shortened(unknown[0])} is no keyword argument: expected {_either(KINDS.values())}")
     return [
         OWNER_SCOPE if isinstance(value, Owner) and name == "user" else Scope.of(KINDS[name], cast("str", value))
-        for name, value in given.items()
+        for name, value in sorted(given.items(), key=lambda item: [*KINDS].index(item[0]))
     ]
 
 

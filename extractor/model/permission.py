@@ -1,7 +1,7 @@
 """Permissions: who may give instructions, and which text must not become a memory."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
@@ -112,21 +112,24 @@ def _sentence_before(text: str, position: int) -> str:
 _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
 
 
-def concerns(candidate: Candidate, kind: str, name: str) -> bool:
-    """Return whether a candidate is about something shared, such as a project, rather than about the one who says it.
+def concerned(candidate: Candidate, shared: Sequence[tuple[str, str]]) -> int | None:
+    """Return which of some shared scopes a candidate is about, rather than about the one who says it; None for none.
 
-    It is if it names what is shared, or says "this project", and nobody speaks of themselves in it. Others read what is
-    kept there, so that in doubt it is not, and neither is a wish or an instruction.
+    It is about the first that it names, else about the first of whose kind it says "this project", if nobody speaks of
+    themselves in it. Others read what is kept there, so that in doubt it is not, and neither is a wish or an
+    instruction.
 
-    kind: such as "project"; one without words of its own in the table is only meant by its name.
+    shared: the kind and the name of each; a kind without words of its own in the table is only meant by its name.
     """
-    if candidate.only_as or traits_of(candidate.category).standing:
-        return False
     words = f"{candidate.content}\n{candidate.sentence}"
-    spelt = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", name)))
-    named = spelt and re.search(rf"(?<![^\W_]){spelt}(?![^\W_])", words, re.IGNORECASE)
-    meant = named or (kind in _THIS_ONE and _THIS_ONE[kind].search(words))
-    return bool(meant) and not _PATTERNS["of oneself"].search(words)
+    if candidate.only_as or traits_of(candidate.category).standing or _PATTERNS["of oneself"].search(words):
+        return None
+    for number, (_, name) in enumerate(shared):
+        spelt = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", name)))
+        if spelt and re.search(rf"(?<![^\W_]){spelt}(?![^\W_])", words, re.IGNORECASE):
+            return number
+    meant = (number for number, (kind, _) in enumerate(shared) if kind in _THIS_ONE and _THIS_ONE[kind].search(words))
+    return next(meant, None)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

@@ -11,7 +11,7 @@ from datetime import tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal
 
-from extractor import Candidate, Decision, Known, Turn
+from extractor import Candidate, Decision, Known, Turn, concerned
 from gateway_memory.errors import StoreBusyError
 from gateway_memory.runtime.ground import get_logger, local_time
 from gateway_memory.runtime.runtime import Runtime
@@ -98,6 +98,12 @@ def source_of(scope: str, session_key: str, session_id: str, at: float, *, turn:
     return PendingTurn(
         id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at
     )
+
+
+def shared_for(candidate: Candidate, joined: Sequence[Scope]) -> Scope | None:
+    """Return the shared scope that a candidate is about, of those that a session has joined; None for none."""
+    number = concerned(candidate, [(scope.kind.name, scope.name) for scope in joined])
+    return None if number is None else joined[number]
 
 
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:

@@ -14,7 +14,6 @@ from extractor import (
     SummaryInput,
     Turn,
     clean,
-    concerns,
     permitted_fact,
     permitted_summary,
     permitted_text,
@@ -24,7 +23,7 @@ from extractor import (
 )
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
-from gateway_memory.capture.executor import PlanExecutor, source_of
+from gateway_memory.capture.executor import PlanExecutor, shared_for, source_of
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.edge.prompts import is_chinese, is_significant
@@ -113,7 +112,7 @@ class Saver:
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
-        joined = next((scope for scope in session.who.joined if concerns(candidate, scope.kind.name, scope.name)), None)
+        joined = shared_for(candidate, session.who.joined)
         if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
             return await self._changes.saves.save(joined, replace(source, scope=joined.key), candidate)
         outcome = await self._changes.saves.save(session.scope, source, candidate)

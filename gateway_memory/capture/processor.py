@@ -12,7 +12,6 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from extractor import (
     Candidate,
     Turn,
-    concerns,
     extract_rules,
     judge,
     permitted,
@@ -20,7 +19,7 @@ from extractor import (
     without_holes,
 )
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope
+from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope, shared_for
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
@@ -101,9 +100,8 @@ class Filing:
         return True
 
     def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
-        """Return the first shared scope of a turn's session that a candidate concerns, if it may be kept there."""
-        scopes = Scope.parse_all(turn.joined)
-        joined = next((scope for scope in scopes if concerns(candidate, scope.kind.name, scope.name)), None)
+        """Return the shared scope of a turn's session that a candidate is about, if it may be kept there."""
+        joined = shared_for(candidate, Scope.parse_all(turn.joined))
         read = as_turn(turn, self._runtime.zone)
         return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
 

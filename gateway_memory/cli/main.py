@@ -79,7 +79,9 @@ def _add_actions(parser: Parser, **rows: Arguments) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     for name, arguments in rows.items():
         section = f"{parser.prog.removeprefix(f'{SHELL} ')} {name}"
-        add_arguments(actions.add_parser(name, section=section, help=texts("shell")[section]["summary"]), arguments)
+        text = texts("shell")[section]["summary"]
+        below = actions.add_parser(name, section=section, help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        add_arguments(below, arguments)
 
 
 def _share(text: str) -> float:
@@ -182,7 +184,8 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
-        below = subparsers.add_parser(command.name, help=command.help["en"])
+        text = command.help["en"]
+        below = subparsers.add_parser(command.name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
         add_arguments(below, command.arguments)
         below.set_defaults(command=command)
     return parser

@@ -63,11 +63,12 @@ _NAME_LENGTH: Final = 200
 
 
 class _Row(dict[str, Any]):
-    """A row, and which of its fields were read: the others are not known here."""
+    """A row, and which of its fields were read: the others are not known here. zone: of times that name none."""
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Mapping[str, Any], zone: tzinfo | None) -> None:
         super().__init__(fields)
         self.known: set[str] = set()
+        self.zone = zone
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a field."""
@@ -75,13 +76,15 @@ class _Row(dict[str, Any]):
         return super().get(key, default)
 
 
-def item_of(raw: Mapping[str, Any], place: str, default_at: float) -> Item:
+def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo | None) -> Item:
     """Return the item of a row. default_at: the time if the row has none, in epoch seconds.
+
+    zone: of times that name none; a day without a time is its noon there. None is the machine's.
 
     Raises:
         ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
     """
-    row = _Row(raw)
+    row = _Row(raw, zone)
     item = _converted(row, place, default_at)
     if isinstance(item, Ignored | Problem):
         return item
@@ -134,7 +137,7 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         id=identity if own and _ID.fullmatch(identity) else "",
         text=clean(text).text,
         file="",
-        at=_time(raw.get("at", raw.get("timestamp")), default_at),
+        at=_time(raw.get("at", raw.get("timestamp")), default_at, raw.zone),
         type=kind,
         category=_name(_text(raw, "category"))[:40],
         importance="high" if raw.get("importance") == "high" else "normal",
@@ -166,7 +169,7 @@ def _review(raw: _Row, place: str, scope: str, default_at: float) -> ReviewItem:
         scope=scope,
         memory=replace(memory, text=one_line(memory.text), quote=one_line(clean(_text(raw, "quote")).text)),
         reason=reason,
-        at=_time(raw.get("since"), default_at),
+        at=_time(raw.get("since"), default_at, raw.zone),
         against=_text(raw, "against") if _ID.fullmatch(_text(raw, "against")) else "",
         state=state,
     )
@@ -179,7 +182,7 @@ def _record(raw: _Row) -> SessionRecord:
         raise ValueError("session_id: expected a string that is not empty")
     kept = written(_text(raw, "topic"), summary, _list(raw, "decisions"), _list(raw, "todos"))
     brief = _text(raw, "brief")
-    at = _time(raw.get("timestamp"), 0.0)
+    at = _time(raw.get("timestamp"), 0.0, raw.zone)
     lasted = raw.get("duration_ms")
     end = End.of(
         reason=_text(raw, "reason"),
@@ -223,7 +226,7 @@ def _episode(raw: _Row, place: str, scope: str, default_at: float) -> EpisodeIte
         session_id=_name(_text(raw, "session_id")),
         user=user,
         reply=reply,
-        at=_time(raw.get("at"), default_at),
+        at=_time(raw.get("at"), default_at, raw.zone),
         unread=unread if (unread := raw.get("unread")) in ("rules", "model", "no") else "",
     )
     return EpisodeItem(place=place, scope=scope, episode=episode)
@@ -269,13 +272,16 @@ def _share(value: object) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
-def _time(value: object, default: float) -> float:
+def _time(value: object, default: float, zone: tzinfo | None) -> float:
     if value is None or value == "":
         return default
     if not isinstance(value, str):
         raise TypeError("the time: expected ISO 8601")
+    if _is_day(value) and (noon := noon_of(value, zone)) is not None:
+        return noon
     try:
-        return datetime.fromisoformat(value).astimezone(UTC).timestamp()
+        at = datetime.fromisoformat(value)
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).timestamp()
     except (ValueError, OverflowError):
         raise ValueError("the time: expected ISO 8601") from None
 
@@ -500,7 +506,7 @@ def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     entry, number = installed_layouts()[layout], 0
     try:
         for number, row in enumerate(entry.load()(path, zone), 1):
-            yield _item(row, f"{path}: row {number}", path.stat().st_mtime)
+            yield _item(row, f"{path}: row {number}", path.stat().st_mtime, zone)
     except Exception as error:  # whatever another package raises is reported with its layout
         package = entry.dist.name if entry.dist else entry.value
         reason = f"the layout {layout} of {package} failed: {type(error).__name__}: {error}"
@@ -526,14 +532,14 @@ def _json_lines(path: Path, zone: tzinfo | None) -> Iterator[Item]:
         except (ValueError, RecursionError):
             yield Problem(place=place, reason="no JSON that can be read")
         else:
-            yield _item(raw, place, default_at)
+            yield _item(raw, place, default_at, zone)
 
 
-def _item(raw: Any, place: str, default_at: float) -> Item:
+def _item(raw: Any, place: str, default_at: float, zone: tzinfo | None) -> Item:
     """Return the item of a row, or what is wrong with it."""
     if not isinstance(raw, dict):
         return Problem(place=place, reason="expected an object")
     try:
-        return item_of(raw, place, default_at)
+        return item_of(raw, place, default_at, zone)
     except (ValueError, TypeError, OverflowError) as error:
         return Problem(place=place, reason=str(error))

@@ -221,5 +221,9 @@ def bundled_encoder(*_: object, **__: object) -> BundledEncoder:
 
 
 def installed_encoder(settings: EmbedderSettings, **_: object) -> GivenEncoder:
-    """Make the encoder that another package brings under the provider's name."""
-    return GivenEncoder(installed_encoders(settings.provider)[0].load()(settings))
+    """Make the encoder that another package brings under the provider's name. Raises LookupError: two bring one."""
+    entry, *others = installed_encoders(settings.provider)
+    if others:
+        packages = ", ".join(each.dist.name if each.dist else each.value for each in (entry, *others))
+        raise LookupError(f"several packages bring an encoder named {settings.provider!r}: {packages}")
+    return GivenEncoder(entry.load()(settings))

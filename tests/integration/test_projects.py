@@ -1,11 +1,12 @@
 """A project's memory is shared by the sessions that name it, beside each person's own, and opens nobody's."""
 
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from extractor import Candidate, concerns
+from extractor import Candidate, concerned
 from gateway_memory import OWNER, Facts, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.scope import Scope, resolve_scopes
 from gateway_memory.transfer.deletion import Deletion
@@ -224,4 +225,12 @@ async def test_whose_session_it_is_must_be_clear(memory: GatewayMemory, whose: d
 )
 def test_what_concerns_a_project(text: str, category: str, *, is_of_project: bool) -> None:
     candidate = Candidate(content=text, category=category, type="W", importance="normal", confidence=0.9)
-    assert concerns(candidate, "project", "gateway-memory") is is_of_project
+    assert concerned(candidate, [("project", "gateway-memory")]) == (0 if is_of_project else None)
+
+
+def test_a_scope_that_is_named_comes_before_one_that_is_meant() -> None:
+    shared = [("project", "Apollo"), ("project", "Zeus")]
+    text = "this project needs Zeus"
+    candidate = Candidate(content=text, category="fact", type="W", importance="normal", confidence=0.9)
+    assert concerned(candidate, shared) == 1
+    assert concerned(replace(candidate, content="this project needs a lawyer"), shared) == 0

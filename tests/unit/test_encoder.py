@@ -1,9 +1,12 @@
 """The bundled encoder: any text has a vector, the same whatever came before and beside it."""
 
+from importlib.metadata import EntryPoint
+
 import numpy as np
 import pytest
 
-from recall.encoding.encoder import BundledEncoder, bundled_encoder
+from recall.encoding.encoder import BundledEncoder, bundled_encoder, installed_encoder
+from recall.settings import EmbedderSettings
 
 TEXTS = [
     "",
@@ -48,3 +51,10 @@ def test_the_same_text_has_the_same_vector_whatever_came_before(encoder: Bundled
 
 def test_memories_of_one_process_share_it(encoder: BundledEncoder) -> None:
     assert bundled_encoder() is encoder
+
+
+def test_of_two_packages_that_bring_one_encoder_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = [EntryPoint("letters", f"{package}:make", "gateway_memory.encoders") for package in ("one", "two")]
+    monkeypatch.setattr("recall.encoding.encoder.installed_encoders", lambda _: both)
+    with pytest.raises(LookupError, match="an encoder named 'bundled': one:make, two:make"):
+        installed_encoder(EmbedderSettings())

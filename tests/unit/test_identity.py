@@ -1,7 +1,7 @@
 """Who is speaking: whoever is not verified is refused, and nobody becomes the owner or somebody else by accident."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ from gateway_memory import OWNER, Facts, Refused, Speaker, UsageError
 from gateway_memory.config.load import ConfigFileError, check_config
 from gateway_memory.config.settings import IdentitySettings, channel_name, normalized
 from gateway_memory.identity import who
-from gateway_memory.scope import is_name
+from gateway_memory.scope import KINDS, OWNER_KEY, Whose, is_name
+from gateway_memory.serving.models import SpeakerFacts
 from gateway_memory.transfer.links import digest_of, new_code
 
 MAIN = "agent:main:main"
@@ -241,3 +242,19 @@ def test_a_code_is_read_as_people_write_it() -> None:
     assert digest_of(code, "j") == digest_of(f" {code.lower().replace('-', ' ')} ", "j")
     assert digest_of("O1L", "j") == digest_of("011", "j") != digest_of("011", "k")
     assert len({new_code() for _ in range(100)}) == 100
+
+
+def test_the_table_of_kinds_is_complete_and_tells_kinds_apart() -> None:
+    named = [kind for kind in KINDS.values() if kind.name != OWNER_KEY]
+    assert set(Whose.__annotations__) == {kind.name for kind in named}
+    for name in ("folder", "title", "possessive"):
+        values = [getattr(kind, name) for kind in KINDS.values()]
+        assert len(set(values)) == len(values), f"two kinds have one {name}"
+    for kind in named:
+        assert kind.folder not in {"", "memory"}, "a folder of the workspace's own"
+        assert kind.is_shared or not kind.may_be_joined, "who joins a scope shares it with others"
+
+
+def test_a_host_may_state_over_http_whatever_it_may_state_in_python() -> None:
+    assert set(SpeakerFacts.model_fields) == {field.name for field in fields(Facts)}
+    assert set(Speaker(user="zoe").whose) == set(Whose.__annotations__)

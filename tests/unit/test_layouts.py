@@ -1,7 +1,9 @@
 """Whatever stands in a file that is imported: an item, or a reason; and no item holds what a turn would not."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -43,7 +45,7 @@ ROW = st.dictionaries(
 @given(ROW)
 def test_a_row_is_an_item_or_a_mistake_that_is_named(raw: dict[str, object]) -> None:
     try:
-        item = item_of(raw, "f:1", 0.0)
+        item = item_of(raw, "f:1", 0.0, None)
     except (ValueError, TypeError, OverflowError):
         return
     assert isinstance(item, MemoryItem | SummaryItem | NoteItem | Ignored)
@@ -86,3 +88,18 @@ def test_bytes_of_any_kind_are_lines_with_reasons(tmp_path_factory: pytest.TempP
     items = list(read_layout("jsonl", path))
     assert isinstance(items[-1], MemoryItem)
     assert all(isinstance(item, Problem | Ignored) for item in items[:-1])
+
+
+@pytest.mark.parametrize(
+    ("stated", "at"),
+    [
+        ("2026-02-16", datetime(2026, 2, 16, 12, tzinfo=ZoneInfo("America/New_York"))),
+        ("2026-02-16T09:30", datetime(2026, 2, 16, 9, 30, tzinfo=ZoneInfo("America/New_York"))),
+        ("2026-02-16T09:30Z", datetime(2026, 2, 16, 9, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_day_is_its_noon_and_a_time_without_a_zone_is_one_of_the_configs_zone(stated: str, at: datetime) -> None:
+    row = {"kind": "fact", "content": "The tram stops at ten", "timestamp": stated}
+    item = item_of(row, "f:1", 0.0, ZoneInfo("America/New_York"))
+    assert isinstance(item, MemoryItem)
+    assert item.record.at == at.timestamp()
