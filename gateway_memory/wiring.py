@@ -24,12 +24,12 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.context.start import SessionStarter, Subscriptions
-from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
+from gateway_memory.store.journal.requests import Repeats
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.opening import open_storage

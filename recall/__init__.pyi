@@ -20,11 +20,11 @@ from .settings import RecallSettings as RecallSettings
 from .text.dates import Span as Span
 from .text.dates import asks_what_was as asks_what_was
 from .text.dates import talk_of as talk_of
-from .text.passages import excerpt_of as excerpt_of
-from .text.passages import passages_of as passages_of
 from .text.render import FENCE_END as FENCE_END
 from .text.render import FENCE_START as FENCE_START
 from .text.render import count_tokens as count_tokens
+from .text.render import excerpt_of as excerpt_of
+from .text.render import passages_of as passages_of
 from .text.render import quoted as quoted
 from .text.render import render_block as render_block
 from .text.words import text_overlap as text_overlap

@@ -30,8 +30,7 @@ from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
 from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
-from gateway_memory.store.disk.record_file import DiskRecords
+from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
