@@ -29,7 +29,6 @@ from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
-from gateway_memory.store.journal.requests import Repeats
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.opening import open_storage
@@ -143,7 +142,6 @@ class OpenMemory:
         self.commands, self.browsing = Commands(ports), Browsing(ports)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
-        self.repeats = Repeats(storage.requests, runtime.timestamp)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)
         self.backlog = Backlog(runtime, storage.episodes, storage.turns, processor)
         closing = begin_in_background(stack, lifecycle.close_abandoned(starting=True), "abandoned")

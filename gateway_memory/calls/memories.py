@@ -381,7 +381,9 @@ class MemoryCalls(ConversationCalls):
         Raises:
             StoreError: the request could not be recorded, or its work could not be done.
         """
-        return await self._opened().repeats.run(request, work, if_interrupted=unknown, repeatable=sure)
+        opened = self._opened()
+        at = opened.runtime.timestamp()
+        return await opened.storage.requests.run(request, work, at=at, if_interrupted=unknown, repeatable=sure)
 
 
 class ReplyingCalls(MemoryCalls):

@@ -217,18 +217,16 @@ class ContextBuilder:
         await self._inject_memories(reply)
         await self._inject_notice(reply)
         self._runtime.metrics.count(f"recall.{reply.outcome}")
+        hits = reply.recall.hits if reply.recall else ()
+        holding = frozenset(hit.id for hit in still_holding(hits, reply.at, self._runtime.zone))
         return Context(
             text="\n\n".join(block for block in reply.blocks if block),
             outcome=reply.outcome,
             recalled=reply.recalled,
             updates=reply.updates,
             changes=reply.changes,
-            report=self._report(reply) if session.on("autoRecall") else None,
+            report=reply.report(holding) if session.on("autoRecall") else None,
         )
-
-    def _report(self, reply: _Reply) -> ReplyReport:
-        hits = reply.recall.hits if reply.recall else ()
-        return reply.report(frozenset(hit.id for hit in still_holding(hits, reply.at, self._runtime.zone)))
 
     # The stages, in their order
 
@@ -347,7 +345,8 @@ class ContextBuilder:
             return None
         if session.who.joined:
             seconds = reply.left(_SEARCH_UNTIL) * _FILES_WITHIN
-            await self.runner.completes("sync", seconds, self._follow_joined(session))
+            follows = asyncio.gather(*map(self._storage.follower.refresh, session.who.joined))
+            await self.runner.completes("sync", seconds, follows)
         if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
             return Recall()
         settings, span = session.settings.auto_recall, reply.asked_span
@@ -382,18 +381,9 @@ class ContextBuilder:
         """Mark the memories that may no longer hold."""
         if not memories:
             return ()
-        outdated = await self.runner.run("outdated", reply.left(_QUOTE_UNTIL), self._outdated(reply.session))
-        return with_marks(memories, outdated or ())
-
-    async def _outdated(self, session: Session) -> set[str]:
-        """Return the ids of memories that may no longer hold."""
-        ledger = self._storage.ledger
-        return {identity for scope in session.who.scopes for identity in await ledger.outdated(scope.key)}
-
-    async def _follow_joined(self, session: Session) -> None:
-        """Let the index follow the files of the shared scopes that a session reads."""
-        for scope in session.who.joined:
-            await self._storage.follower.refresh(scope)
+        reads = asyncio.gather(*(self._storage.ledger.outdated(scope.key) for scope in reply.session.who.scopes))
+        outdated = await self.runner.run("outdated", reply.left(_QUOTE_UNTIL), reads)
+        return with_marks(memories, {identity for each in outdated or () for identity in each})
 
     async def _exchanges(self, reply: _Reply, hits: Sequence[Hit]) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain."""

@@ -421,7 +421,8 @@ def profile(
         sentences = [
             sentence
             for sentence in statements(passage.text)
-            if _is_of_user(sentence)
+            # "Don't let on!" says nothing alone: it must say of whom it is, but for Chinese, which leaves "I" out.
+            if (has_han(sentence) or _SELF.search(sentence))
             and _without_spaces(sentence) in _without_spaces(side)
             and not is_over(sentence, day, now)
         ]
@@ -454,11 +455,6 @@ def last_session_of(first: Sequence[Episode], quotable: Quotable, day_of: Callab
         at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
         return LastSession(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(text))
     return None
-
-
-def _is_of_user(sentence: str) -> bool:
-    """Return whether a sentence says of whom it is: "Don't let on!" means nothing alone. Chinese leaves "I" out."""
-    return has_han(sentence) or _SELF.search(sentence) is not None
 
 
 def _beginning(sentences: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, Final
 
 from extractor import clean, same_text
-from gateway_memory.capture.executor import Draft, PlanExecutor
-from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.executor import Draft
+from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import OVER_BUDGET
 from gateway_memory.errors import UsageError
@@ -26,7 +26,6 @@ from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import Retired, Review
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.follower import Storage
 from gateway_memory.transfer.items import (
     EpisodeItem,
     Ignored,
@@ -87,14 +86,8 @@ _CHUNK: Final = 500
 _ALL: Final = 1 << 40
 
 
-class Importer:
+class Importer(Changer):
     """Imports items into one workspace."""
-
-    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._merger = merger
-        self._executor = executor
 
     async def run(
         self,

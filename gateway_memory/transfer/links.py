@@ -12,7 +12,7 @@ from extractor import same_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.lifecycle import Lifecycle
-from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.runtime.ground import CATCH_UP_SECONDS, decoded, get_logger
 from gateway_memory.runtime.runtime import Runtime
@@ -59,16 +59,13 @@ _ALL: Final = 1 << 40
 _REMOVED: Final = ("forgotten", "undone", "deleted", "retracted")
 
 
-class ContentLinker:
+class ContentLinker(Changer):
     """Moves the content of scopes whose link the journal holds already."""
 
     def __init__(
         self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor, changes: MemoryChanges
     ) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._merger = merger
-        self._executor = executor
+        super().__init__(runtime, storage, merger, executor)
         self._changes = changes
 
     async def link(self, source: Scope, target: Scope) -> None:

@@ -107,13 +107,10 @@ class MarkdownFiles(Documents):
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         def work() -> None:
             for name in names:
-                replacing.rewrite(self._place(scope, name), partial(change, name))
+                place = writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
+                replacing.rewrite(place, partial(change, name))
 
         await self._write(work)
-
-    def _place(self, scope: Scope, name: str) -> Path:
-        """Return where a document is written; what is there and is not the scope's own is set aside."""
-        return writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
 
     async def folders(self) -> list[str]:
         return await self._read(lambda: folders_in(self._owned.workspace)[1:])

@@ -196,9 +196,9 @@ class FilesSide(Side):
             stack.callback(database.close)
             if reads:
                 with store_errors(workspace, OSError, sqlite3.Error):
-                    for folder in _places(workspace):
-                        sweep(folder)
-                        sweep(folder / "memory")
+                    for folder in folders_in(workspace):
+                        sweep(workspace / folder)
+                        sweep(workspace / folder / "memory")
                     database.execute("BEGIN IMMEDIATE")
             yield cls(workspace, database)
 
@@ -310,10 +310,6 @@ class FilesSide(Side):
         except UnicodeDecodeError:
             self.changed += 1
             return raw.decode("utf-8", "replace")
-
-
-def _places(workspace: Path) -> list[Path]:
-    return [workspace / folder for folder in folders_in(workspace)]
 
 
 def _check_name(path: Path, name: str) -> None:

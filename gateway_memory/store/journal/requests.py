@@ -9,10 +9,14 @@ from typing import Any, Final, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import Table
+from gateway_memory.store.journal.sql import SqlConnection, Table
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
+
+
+Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
+"""Does what a request asks for, and returns the answer as a JSON object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,46 @@ class Requests(Table):
     Every call may raise StoreError, and has then changed nothing.
     """
 
+    def __init__(self, connection: SqlConnection) -> None:
+        super().__init__(connection)
+        self._running: dict[tuple[str, str, str], asyncio.Task[str]] = {}
+
+    async def run(
+        self, request: Request, work: Work, *, at: float, if_interrupted: Work | None, repeatable: bool
+    ) -> dict[str, Any]:
+        """Run a request unless it has run before, and return its answer. See `GatewayMemory.once`.
+
+        at: the current time, in epoch seconds.
+        """
+        key = _key(request)
+        running = self._running.get(key)
+        if running is None:
+            running = asyncio.create_task(self._first(request, at, work, if_interrupted or work, repeatable=repeatable))
+            self._running[key] = running
+            running.add_done_callback(lambda done: self._done(key, done))
+        # A caller that goes away cancels neither the work nor the wait of the others.
+        answer: dict[str, Any] = json.loads(await asyncio.shield(running))
+        return answer
+
+    def _done(self, key: tuple[str, str, str], done: asyncio.Task[str]) -> None:
+        del self._running[key]
+        if not done.cancelled():
+            done.exception()  # every caller may be gone
+
+    async def _first(self, request: Request, at: float, work: Work, if_interrupted: Work, *, repeatable: bool) -> str:
+        known = await self.begin(request, at)
+        if known:
+            return known
+        try:
+            answer = json.dumps(await (work if known is None else if_interrupted)())
+        except GatewayMemoryError as error:
+            if repeatable or not isinstance(error, StoreError):
+                with contextlib.suppress(StoreError):
+                    await self.forget(request)
+            raise
+        await self.answer(request, answer)
+        return answer
+
     async def begin(self, request: Request, at: float) -> str | None:
         """Record that a request begins, durably; return None if it is new.
 
@@ -64,51 +108,3 @@ class Requests(Table):
 
 def _key(request: Request) -> tuple[str, str, str]:
     return request.call, request.caller, request.id
-
-
-# Run each once, also after a crash between the write and its answer.
-
-Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Does what a request asks for, and returns the answer as a JSON object."""
-
-
-class Repeats:
-    """Answers a repeated request with its first answer. timestamp: returns the current time in epoch seconds."""
-
-    def __init__(self, requests: Requests, timestamp: Callable[[], float]) -> None:
-        self._requests = requests
-        self._timestamp = timestamp
-        self._running: dict[tuple[str, str, str], asyncio.Task[str]] = {}
-
-    async def run(
-        self, request: Request, work: Work, *, if_interrupted: Work | None, repeatable: bool
-    ) -> dict[str, Any]:
-        """Run a request unless it has run before, and return its answer. See `GatewayMemory.once`."""
-        key = request.call, request.caller, request.id
-        running = self._running.get(key)
-        if running is None:
-            running = asyncio.create_task(self._first(request, work, if_interrupted or work, repeatable=repeatable))
-            self._running[key] = running
-            running.add_done_callback(lambda done: self._done(key, done))
-        # A caller that goes away cancels neither the work nor the wait of the others.
-        answer: dict[str, Any] = json.loads(await asyncio.shield(running))
-        return answer
-
-    def _done(self, key: tuple[str, str, str], done: asyncio.Task[str]) -> None:
-        del self._running[key]
-        if not done.cancelled():
-            done.exception()  # every caller may be gone
-
-    async def _first(self, request: Request, work: Work, if_interrupted: Work, *, repeatable: bool) -> str:
-        known = await self._requests.begin(request, self._timestamp())
-        if known:
-            return known
-        try:
-            answer = json.dumps(await (work if known is None else if_interrupted)())
-        except GatewayMemoryError as error:
-            if repeatable or not isinstance(error, StoreError):
-                with contextlib.suppress(StoreError):
-                    await self._requests.forget(request)
-            raise
-        await self._requests.answer(request, answer)
-        return answer
