@@ -233,7 +233,7 @@ def python_types(_: Language) -> Iterator[str]:
 def python_errors(_: Language) -> Iterator[str]:
     """Yield the errors, each with the one that it is a kind of."""
     yield from ("| error | is a | |", "|---|---|---|")
-    for name in gateway_memory.__all__:
+    for name in vars(gateway_memory)["__all__"]:
         value = getattr(gateway_memory, name)
         if inspect.isclass(value) and issubclass(value, GatewayMemoryError):
             yield _row(f"`{name}`", f"`{value.__bases__[0].__name__}`", " ".join(str(value.__doc__).split()))

@@ -272,7 +272,7 @@ class Database(Protocol):
         """Run one statement for each sequence of values."""
 
 
-_STUB_IMPORT: Final = re.compile(r"^from (\.[\w.]+) import (\w+)", re.MULTILINE)
+_STUB_IMPORT: Final = re.compile(r"^from (\.*[\w.]+) import (\w+)", re.MULTILINE)
 
 
 def lazy(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:

@@ -1,15 +1,17 @@
 """Requests that a caller may repeat: what is stored of them, and running each once."""
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
 from gateway_memory.runtime.ground import EVERY, Database
 from gateway_memory.store.journal.sql import SqlConnection, Table
+
+if TYPE_CHECKING:
+    import asyncio
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
@@ -61,6 +63,8 @@ class Requests(Table):
 
         at: the current time, in epoch seconds.
         """
+        import asyncio  # a hook has no event loop
+
         key = _key(request)
         running = self._running.get(key)
         if running is None:
@@ -71,7 +75,7 @@ class Requests(Table):
         answer: dict[str, Any] = json.loads(await asyncio.shield(running))
         return answer
 
-    def _done(self, key: tuple[str, str, str], done: asyncio.Task[str]) -> None:
+    def _done(self, key: tuple[str, str, str], done: "asyncio.Task[str]") -> None:
         del self._running[key]
         if not done.cancelled():
             done.exception()  # every caller may be gone

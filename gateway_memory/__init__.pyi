@@ -1,0 +1,29 @@
+# The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
+
+from extractor import Candidate as Candidate
+from extractor import Turn as Turn
+
+from .capture.reader import Extract as Extract
+from .config.load import load_config as load_config
+from .config.settings import Config as Config
+from .context.builder import Context as Context
+from .errors import ClosedError as ClosedError
+from .errors import ConfigError as ConfigError
+from .errors import GatewayMemoryError as GatewayMemoryError
+from .errors import JournalDamagedError as JournalDamagedError
+from .errors import RefusedError as RefusedError
+from .errors import SchemaFromFutureError as SchemaFromFutureError
+from .errors import ShadowedPackageError as ShadowedPackageError
+from .errors import StoreError as StoreError
+from .errors import UsageError as UsageError
+from .errors import WorkspaceError as WorkspaceError
+from .identity import Facts as Facts
+from .identity import Refused as Refused
+from .identity import Speaker as Speaker
+from .memory import GatewayMemory as GatewayMemory
+from .observability.logs import DayLog as DayLog
+from .scope import OWNER as OWNER
+from .session import Session as Session
+from .store.journal.turns import UNNUMBERED as UNNUMBERED
+
+__version__: str
