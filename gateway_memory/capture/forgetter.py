@@ -104,9 +104,10 @@ class Forgetter(Changer):
                     await self._executor.complete(draft)
 
     async def keep_hidden(self, scope: Scope, before: Withheld) -> None:
-        """Forget the exchanges of a scope that tell what was withheld there before, and is not any more.
+        """Forget the exchanges of a scope that repeat what was withheld there before, so that they stay hidden.
 
-        What withheld it has left the scope with whom it belongs to. Call it only within the documents' `writing`.
+        A link has ended, and some forgotten text has left this scope with it. Call it only within the documents'
+        `writing`.
         """
         now = await self._storage.ledger.withheld(scope.key)
         after = 0

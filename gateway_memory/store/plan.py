@@ -82,7 +82,7 @@ OPEN: Final = "waiting"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A candidate and why it waits. It is neither recalled nor searched, announced or loaded.
+    """A candidate and why it waits. It is not recalled, found, announced, or part of an opening.
 
     scope: whose memory it would be. memory: as it would be kept; its id is that of the review. at: since when it waits,
     in epoch seconds. against: the line of MEMORY.md that it contradicts, or "". supersedes: the memories that it

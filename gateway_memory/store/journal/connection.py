@@ -42,8 +42,8 @@ class _Transaction:
 class Connection(aiosqlite.Connection):
     """Runs a whole transaction as one job, while aiosqlite switches to its thread for each statement.
 
-    Statements of other tasks can therefore not run between BEGIN and COMMIT. A cancelled task leaves no open
-    transaction, and a commit needs only one thread switch.
+    Since a transaction is one job, no statement of another task can run between BEGIN and COMMIT, a cancelled task
+    leaves no open transaction, and a commit needs only one thread switch.
 
     A file that was removed, replaced or damaged accepts no more writes, since they would be lost.
     """

@@ -65,8 +65,8 @@ class SqlConnection(Protocol):
         """Run work atomically, as if no other transaction ran at the time. It is durable when this returns.
 
         scopes: those whose rows it sees.
-        exclusive: keys to lock in exclusive mode, such as that of a scope. A server then need not compare what they
-        read with what all others write.
+        exclusive: keys to lock in exclusive mode, such as that of a scope. These locks keep conflicting transactions
+        out, so that PostgreSQL runs the work as READ COMMITTED, and not as SERIALIZABLE.
         shared: keys to lock in shared mode.
         waits: whether to wait for others who hold these names, or rows; otherwise StoreBusyError is raised soon.
         """
