@@ -76,7 +76,7 @@ class Forgetter(Changer):
     async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
 
-        If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
+        If none is certain, `/memory forget` shows the possible ones. Text that was never a memory may still have been
         said, so it is withheld from records and openings.
         """
         await self._storage.follower.refresh(scope)

@@ -35,7 +35,7 @@ from recall import RecallError
 
 log = get_logger(__name__)
 
-_BATCH: Final = 256
+_RULED_AT_ONCE: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS: Final = 0.05
 _GATHERINGS: Final = 6
@@ -244,8 +244,8 @@ class BatchStage:
         if not verdict.keep:
             return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
-        turns, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
-        reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=context)
+        turns, earlier = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
+        reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=earlier)
         draft.decided = reading.decided
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
         # The model need not say which turn a candidate is from. It is then filed under the last one.
@@ -476,7 +476,7 @@ class TurnProcessor:
         while True:
             async with self._work():
                 busy |= self._executor.busy
-                turns = await self._store.turns.waiting("accepted", limit=_BATCH, besides=sorted(busy))
+                turns = await self._store.turns.waiting("accepted", limit=_RULED_AT_ONCE, besides=sorted(busy))
                 for scope, group in by_scope(turns):
                     try:
                         await self._carefully(self._rules, group)
