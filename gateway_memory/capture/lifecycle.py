@@ -521,7 +521,7 @@ class Retention:
                 if days and await storage.episodes.delete_before(now - days * _DAY_SECONDS):
                     storage.episode_follower.look_again(await storage.episodes.unindexed_scopes())
                 await storage.event_log.tidy(before=now - max(notify.pending_max_age_seconds, sent_seconds))
-            except StoreBusyError:  # another machine is at it
+            except StoreBusyError:  # another process is at it
                 log.info("journal.tidied_elsewhere")
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)

@@ -1,4 +1,4 @@
-"""What the journal needs of a database and its machines, and SQL that SQLite and PostgreSQL write differently.
+"""What the journal needs of a database and its processes, and SQL that SQLite and PostgreSQL write differently.
 
 Queries are written once, in SQL that both engines read: values are question marks, and a name that is a keyword of one
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
@@ -187,7 +187,7 @@ class Lease(Protocol):
 
 
 WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
-"""Waits until a machine has sent a notification since the last call, at the latest for so many seconds.
+"""Waits until a process has sent a notification since the last call, at the latest for so many seconds.
 
 Notifications can be lost, so the store is also looked at from time to time.
 """

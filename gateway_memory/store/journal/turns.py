@@ -403,7 +403,7 @@ class Tidier(Table):
         """The last row of each table up to which scopes with too many rows were looked for."""
 
     async def tidy(self, *, before: float, now: float) -> None:
-        """See `Turns.tidy`. Raises StoreBusyError: another machine is tidying."""
+        """See `Turns.tidy`. Raises StoreBusyError: another process is tidying."""
         await self._delete("observations", "id", "at < ?", before)
         await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
         await self._trim("receipts", "id", _RECEIPTS_KEPT)
