@@ -171,7 +171,7 @@ class OpenMemory:
                 replaced=recaller.replaced,
                 alarm=runtime.metrics.capture_alarm(runtime.clock()),
                 updates=updates,
-                told=sessions_waiting,
+                sessions_waiting=sessions_waiting,
                 mqtt=self.notifier.status() if self.notifier else None,
             )
 

@@ -223,4 +223,4 @@ class HealthKeeper:
 def _steady(state: ProcessState) -> ProcessState:
     """Return a state without its counters."""
     mqtt = state.mqtt and replace(state.mqtt, sent=0, received=0, dropped={})
-    return replace(state, updates=0, told=0, mqtt=mqtt)
+    return replace(state, updates=0, sessions_waiting=0, mqtt=mqtt)

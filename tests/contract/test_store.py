@@ -755,7 +755,7 @@ async def test_the_state_of_a_living_process_is_kept_until_it_leaves(store: Stor
         alarm="stalled",
         replaced=1,
         updates=2,
-        told=1,
+        sessions_waiting=1,
         mqtt=NotifierStatus(state="waiting", since=4.0, reason="refused", sent=3, dropped={"late": 2}),
     )
     assert await store.health.processes() == {}
