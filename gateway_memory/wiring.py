@@ -96,7 +96,7 @@ class OpenMemory:
         if notifier:
             announcer.add(notifier)
         _watch(stack, runtime, storage, sessions)
-        self.builder = builder = ContextBuilder(runtime, storage, bus.delivered_upto)
+        self.builder = builder = ContextBuilder(runtime, storage, bus.published_upto)
         models = _open_models(stack, runtime.settings, extract)
         health = self._open_health(stack, models)
         merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
