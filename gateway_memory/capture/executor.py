@@ -41,7 +41,7 @@ _LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", 
 class Draft:
     """The changes to one scope that a stage or a command gathers.
 
-    Beside the fields of a plan, it has:
+    Beside the fields of a plan, it has what steers merging:
 
     room: the bytes by which MEMORY.md may still grow.
     by_rules: the memories that the rules extracted from these turns and that nothing has replaced yet.

@@ -183,7 +183,7 @@ class Forgetter(Changer):
         own = [text for each in memories if each.category not in UNWRITTEN for text in (each.text, each.quote)]
         now, ids = self._runtime.timestamp(), {item.memory.id for item in draft.retired}
         withheld = Withheld(Forgotten(text=text, at=now) for text in (*own, *more))
-        for summary in await self._storage.ledger.stages(draft.scope.key):
+        for summary in await self._storage.ledger.stage_summaries(draft.scope.key):
             cut = withheld.cut(summary.text).strip()
             if cut == summary.text or summary.id in ids:
                 continue

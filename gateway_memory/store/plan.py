@@ -77,7 +77,6 @@ RECORD_FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 
 ReviewState = Literal["waiting", "approved", "rejected", "never", "expired", "replaced", "forgotten"]
 """never: rejected, and nothing alike is asked about again. replaced: by a newer candidate that waits."""
-OPEN: Final = "waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -249,7 +249,7 @@ class Ledger(Table):
         ids = await self._column(scope, query, scope, json.dumps(list(turns)))
         return list((await self.memories(scope, ids)).values())
 
-    async def stages(self, scope: str) -> list[MemoryRecord]:
+    async def stage_summaries(self, scope: str) -> list[MemoryRecord]:
         """Return the active stage summaries, each with its session."""
         sessions = dict(await self._rows(scope, SQL["ledger.stages"], scope))
         memories = await self.memories(scope, sorted(sessions))
