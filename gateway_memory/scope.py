@@ -103,7 +103,7 @@ KINDS: Final = {
         ),
     )
 }
-"""All kinds of scopes, by name. Other code asks a kind for its traits, and never for its name.
+"""All kinds of scopes, by name. Other code decides by the traits of a kind, and not by its name.
 
 Only the owner is special.
 """

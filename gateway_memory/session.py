@@ -54,14 +54,14 @@ class Who:
 
     @property
     def joined_keys(self) -> str:
-        """The keys of the shared scopes to which its decisions go, with line breaks between."""
+        """The keys of the joined scopes, one a line."""
         return "\n".join(scope.key for scope in self.joined)
 
 
 class InContext:
     """What the model of a session has before it: the opening, the injected memories, and the session's own turns.
 
-    ephemeral: after each reply the host drops what was injected; it keeps the turns.
+    ephemeral: after each reply, the host drops the injected blocks, and keeps the turns.
 
     Once the text of a memory has changed, it counts as not in context, and is injected again.
     """
@@ -75,7 +75,7 @@ class InContext:
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
         self._in_opening: frozenset[_Item] = frozenset()
         self.opens_reply = False
-        """Whether the host has asked for the opening before this reply, and so injects it."""
+        """Whether the prompt of this reply has the opening: the host has asked for it since the last reply."""
         self._items: set[_Item] = set()
         self._ever: set[_Item] = set()
         self.removed: set[str] = set()
@@ -149,8 +149,8 @@ class InContext:
     def compact(self, last_turn: int) -> None:
         """Record that the host has compacted the context up to a turn. Its memories may be injected again.
 
-        They stay known (`had`), so that a compaction causes no `[Memory Changes]`. A memory that was removed stays so,
-        because the host's summary may contain it.
+        `had` stays true, so that they are not announced as new. A memory that was removed stays so, because the host's
+        summary may contain it.
         """
         self._items.clear()
         self._compacted_upto = last_turn
@@ -172,9 +172,8 @@ def _digest(text: str) -> int:
 class PendingUpdates:
     """What other sessions learnt, on its way to a session.
 
-    restored_upto: the highest numbers, by origin, of the events that a restart restored to the inbox.
-    shown_upto: the number of the last event of each origin that was in a prompt of the session before this process
-    resumed it.
+    restored_upto: by origin, the last event that was restored at a restart.
+    shown_upto: by origin, the last event that an earlier process has shown. The bus skips those.
     """
 
     def __init__(self, settings: MemorySync) -> None:
@@ -190,11 +189,10 @@ class PendingUpdates:
 
 
 class Position(NamedTuple):
-    """The state of its scope's files up to which a session has received new lines.
+    """How much of its scope's files a session has seen.
 
-    generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
-    first look.
-    last_change: the number of the last change of the files.
+    generation: of the index; it rises when the index is made anew. revision: of the scope in that index; None before
+    the first comparison. last_change: see `Follower.refresh`.
     """
 
     generation: int = 0
@@ -232,7 +230,10 @@ class Switches:
 
 
 class Session:
-    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest is internal."""
+    """One open conversation.
+
+    A gateway reads `key`, `session_id` and `opening`, and may call `compacted`; the rest is internal.
+    """
 
     def __init__(self, who: Who, settings: MemorySync, registry: "SessionRegistry") -> None:
         self.registry = registry
@@ -262,7 +263,7 @@ class Session:
         self.opening_state: OpeningState | None = None
         """The state of the scopes from which the opening was made; None if it has to be made anew."""
         self.opening_kept = False
-        """Whether the opening leaves out memories of the session's own that are newer than it."""
+        """Whether the session has added memories since, which its opening lacks."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
         """The user's last messages, newest last. They complete a query that refers to them."""
         self.recalled: tuple[str, ...] = ()
@@ -360,7 +361,7 @@ class Session:
     def compacted(self) -> None:
         """Report that the host has compacted this session's context. Its memories may be injected again."""
         self.in_context.compact(self.last_turn)
-        if self.opening_kept:  # what it leaves out was in the conversation, and is not any more
+        if self.opening_kept:  # what it lacks was in the conversation, and is not any more
             self.opening_state, self.opening_kept = None, False
 
 
@@ -480,7 +481,7 @@ class SessionRegistry:
             session.in_context.add([(memory.id, memory.text)])
 
     def keep_opening(self, scope: str, memories: "Sequence[MemoryRecord]", before: int, after: int) -> None:
-        """Keep an opening current although its scope has changed, if only the session's own new memories changed it.
+        """Keep a session's opening if nothing but its own new memories has changed the scope.
 
         before, after: the numbers of the scope's changes, see `Follower.refresh`.
         """

@@ -96,7 +96,7 @@ class OpenMemory:
         if notifier:
             announcer.add(notifier)
         _watch(stack, runtime, storage, sessions)
-        self.builder = builder = ContextBuilder(runtime, storage, bus.delivered_upto)
+        self.builder = builder = ContextBuilder(runtime, storage, bus.published_upto)
         models = _open_models(stack, runtime.settings, extract)
         health = self._open_health(stack, models)
         merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
@@ -145,14 +145,14 @@ class OpenMemory:
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)
         self.backlog = Backlog(runtime, storage.episodes, storage.turns, processor)
         closing = begin_in_background(stack, lifecycle.close_abandoned(starting=True), "abandoned")
-        # A host that was killed may have left thousands: opening waits for those of a person's machine.
+        # A process that was killed may have left thousands. Opening waits until the few of a single person are closed.
         await asyncio.wait([closing], timeout=_CLOSING_SECONDS)
         if closing.done():
             closing.result()
 
     async def _follow_peers(self, stack: AsyncExitStack, announcer: Announcer) -> None:
-        by_others, wake = self.notifier is not None, self.processor.wake
-        peers = Peers(self.runtime, self.storage, self.bus.publish, wake, by_others=by_others)
+        by_mqtt, wake = self.notifier is not None, self.processor.wake
+        peers = Peers(self.runtime, self.storage, self.bus.publish, wake, by_mqtt=by_mqtt)
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
@@ -171,7 +171,7 @@ class OpenMemory:
                 replaced=recaller.replaced,
                 alarm=runtime.metrics.capture_alarm(runtime.clock()),
                 updates=updates,
-                told=sessions_waiting,
+                sessions_waiting=sessions_waiting,
                 mqtt=self.notifier.status() if self.notifier else None,
             )
 

@@ -250,14 +250,14 @@ class Subscription(Stream[MemoryChange]):
 class Bus:
     """Delivers events to inboxes and subscriptions by scope, so that no other scope can hear of them.
 
-    delivered_upto: by origin, the highest number of the events that were published here.
+    published_upto: by origin, the highest number of the events that were published here.
     """
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, dict[str, tuple[str, Inbox, Mapping[str, int]]]] = defaultdict(dict)
         self._subscriptions: defaultdict[str, WeakSet[Subscription]] = defaultdict(WeakSet)
         self.published = 0
-        self.delivered_upto: dict[str, int] = {}
+        self.published_upto: dict[str, int] = {}
 
     def subscribe(
         self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox, after: Mapping[str, int] | None = None
@@ -295,7 +295,7 @@ class Bus:
         """Queue each change for every session of its scope except the one that caused it, and for every stream."""
         self.published += 1
         if event.number:
-            self.delivered_upto[event.origin] = max(event.number, self.delivered_upto.get(event.origin, 0))
+            self.published_upto[event.origin] = max(event.number, self.published_upto.get(event.origin, 0))
         for key, inbox, after in self._listeners.get(event.scope, {}).values():
             if event.number and event.number <= after.get(event.origin, 0):
                 continue
@@ -319,7 +319,8 @@ class Channel(Protocol):
     """Something that hears of changes: the sessions of this process, MQTT, a webhook.
 
     early: it hears of an event once the Markdown is written, before the commit. After a crash in between it hears of it
-    again. Other channels hear of an event after its commit.
+    again. Other channels hear of an event after its commit. After a crash right behind it, a channel without a log of
+    its own misses it.
     """
 
     @property

@@ -33,8 +33,6 @@ from recall import RecallError
 
 log = get_logger(__name__)
 
-# Translate errors of disks and databases into StoreError at the edge of the package.
-
 T = TypeVar("T")
 
 FOREIGN: Final = (OSError, RecallError)
@@ -118,9 +116,9 @@ class ConversationCalls(Calls):
 
         key: the host's session key; it has, as names and ids have, at most 800 bytes in UTF-8.
         whose: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope. `project="name"` beside
-        it joins the memory that is shared by all sessions that name the project: the session reads it too, and
-        what it says of the project is kept there. Alone, it selects the project's memory.
-        ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
+        it joins that project's memory, which all sessions that name it share. The session reads it too, and what is
+        said about the project is kept there. Alone, it selects the project's memory.
+        ephemeral: after each reply, the host drops the injected blocks, and keeps the turns. Such a host asks for the
         `opening` before each reply.
 
         Raises:
@@ -132,7 +130,7 @@ class ConversationCalls(Calls):
         origin, *joined = resolve_scopes(**whose)
         try:
             scope = await opened.links.resolved(origin)
-        except StoreError:  # a session that is open goes on: its turns are durable on this machine
+        except StoreError:  # the links can't be read now; an open session goes on: its turns are stored here first
             session = opened.sessions.open_of(key, origin)
             if session is None:
                 raise
@@ -264,9 +262,9 @@ class ConversationCalls(Calls):
         at: the time of the turn (aware); by default, now.
         turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn.
         provenance: whose words `user` are: "", "user" or "external_user" for the user's own. Anything else ("tool",
-        "web", "inter_session") says that they are not. Such a turn is no turn: neither the rules nor the model read it,
-        it is not quoted, and no wish in it is carried out. The session's log keeps `user` without its orders, as the
-        output of a tool of that name, and the call returns 0.
+        "web", "inter_session") says that they are not. It is not stored as a turn: nothing is extracted from it, it is
+        never quoted, and its requests are ignored. Its text, without instructions, becomes an observation of a tool of
+        that name. The call returns 0.
 
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
         keeps none, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
@@ -434,8 +432,8 @@ class ConversationCalls(Calls):
     async def opening(self, session: Session) -> str:
         """Return the opening of a session, made anew if its scope has changed.
 
-        In an ephemeral session, the next `before_reply` leaves out what is in this text. In any other session, the text
-        takes the place of the earlier opening, and leaves out what was injected since.
+        In an ephemeral session, the next `before_reply` injects nothing that this text has. In any other session, put
+        this text in the place of the earlier opening; what was injected since is not in it.
 
         Raises:
             StoreError: the session could not be started.
@@ -460,7 +458,8 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         if not await opened.builder.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     deliver_pending = True
-    if opened.storage.wait_notified is not None and len(session.pending.inbox):  # they may be of a person deleted since
+    # the person whom they are about may have been deleted since
+    if opened.storage.wait_notified is not None and len(session.pending.inbox):
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         look = opened.starter.start_if_deleted(session)
         deliver_pending = await opened.builder.runner.completes("deleted", left, look)

@@ -81,7 +81,7 @@ def inverse(
     only: restrict the undo to this memory, with its replacement or what it replaced.
     """
     plan = change.plan
-    # What an import put into the history never stood here.
+    # What an import recorded as replaced was never in these files.
     replaced = () if plan.stage == "import" else plan.retired
     gone = MemoryState(state="")
     present = [memory for memory in plan.added if states.get(memory.id, gone).state in ("active", "deleted")]
@@ -111,6 +111,7 @@ def inverse(
     # A memory that was deleted by hand only matters for what it had replaced.
     freed = {item.replaced_by for item in retired}
     added = [memory for memory in added if states[memory.id].text or memory.id in freed]
+    # The candidates wait again only if all that the change added is taken back.
     settled = () if only or len(added) < len(plan.added) else again
     if not added and not retired and not moved and not settled:
         edited = tuple((memory, states[memory.id].text) for memory in present)

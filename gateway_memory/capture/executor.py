@@ -41,7 +41,7 @@ _LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", 
 class Draft:
     """The changes to one scope that a stage or a command gathers.
 
-    Beside the fields of a plan, it has:
+    Beside the fields of a plan, it has what steers merging:
 
     room: the bytes by which MEMORY.md may still grow.
     by_rules: the memories that the rules extracted from these turns and that nothing has replaced yet.
@@ -94,7 +94,7 @@ class Draft:
 
 
 def source_of(scope: str, session_key: str, session_id: str, at: float, *, turn: int = 0) -> PendingTurn:
-    """Return what a memory comes from where no turn's text is read: a session, and maybe the turn of a review."""
+    """Return the source of a memory that is not read from a turn: its session, and for a review its turn."""
     return PendingTurn(
         id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at
     )
@@ -183,7 +183,7 @@ class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
     wake: wakes the processor of turns; set when a plan was not completed, so that it is recovered.
-    busy: the keys of the scopes that others held at the last recovery, so that their plans wait.
+    busy: the keys of the scopes whose plans wait, since another process held them at the last `recover`.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: SessionRegistry) -> None:
@@ -201,7 +201,7 @@ class PlanExecutor:
         for number, planned in await self._storage.turns.plans():
             try:
                 async with self._storage.documents.writing(planned.target):
-                    # Its owner may have completed it meanwhile.
+                    # Another process may have completed it meanwhile.
                     plan = dict(await self._storage.turns.plans()).get(number)
                     if plan:
                         await self.execute(plan, number)
@@ -272,7 +272,7 @@ class PlanExecutor:
         with self._runtime.metrics.timed("ingest.files"):
             own = plan.edits()
             added = tuple(memory for each in others for memory in each.plan.added)
-            # Only the first draft gets patches: the others only added lines, and undo removes those.
+            # Only the first draft needs patches. The others only add lines, which an undo removes by id.
             rest = Plan(scope=plan.scope, folder=plan.folder, stage=plan.stage, at=plan.at, added=added).edits()
             first.patches = (await self._storage.documents.edit(plan.target, [*own, *rest]))[: len(own)]
         for each in executions:
@@ -282,7 +282,7 @@ class PlanExecutor:
         with self._runtime.metrics.timed("ingest.index"):
             before = self._storage.follower.last_change(plan.target)
             after = await self._storage.follower.refresh(plan.target)
-            # Before a replay, the index need not know what others have written.
+            # A replay begins without a refresh, so that `before` may be older than what others wrote.
             if not (is_replay or any(each.plan.retired or each.plan.moved for each in executions)):
                 memories = [memory for each in executions for memory in each.plan.added]
                 self._sessions.keep_opening(plan.scope, memories, before, after)

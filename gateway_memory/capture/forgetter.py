@@ -76,7 +76,7 @@ class Forgetter(Changer):
     async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
 
-        If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
+        If none is certain, `/memory forget` shows the possible ones. Text that was never a memory may still have been
         said, so it is withheld from records and openings.
         """
         await self._storage.follower.refresh(scope)
@@ -104,9 +104,10 @@ class Forgetter(Changer):
                     await self._executor.complete(draft)
 
     async def keep_hidden(self, scope: Scope, before: Withheld) -> None:
-        """Forget the exchanges of a scope that tell what was withheld there before, and is not any more.
+        """Forget the exchanges of a scope that repeat what was withheld there before, so that they stay hidden.
 
-        What withheld it has left the scope with whom it belongs to. Call it only within the documents' `writing`.
+        A link has ended, and some forgotten text has left this scope with it. Call it only within the documents'
+        `writing`.
         """
         now = await self._storage.ledger.withheld(scope.key)
         after = 0
@@ -182,7 +183,7 @@ class Forgetter(Changer):
         own = [text for each in memories if each.category not in UNWRITTEN for text in (each.text, each.quote)]
         now, ids = self._runtime.timestamp(), {item.memory.id for item in draft.retired}
         withheld = Withheld(Forgotten(text=text, at=now) for text in (*own, *more))
-        for summary in await self._storage.ledger.stages(draft.scope.key):
+        for summary in await self._storage.ledger.stage_summaries(draft.scope.key):
             cut = withheld.cut(summary.text).strip()
             if cut == summary.text or summary.id in ids:
                 continue

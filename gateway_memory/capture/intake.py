@@ -68,7 +68,8 @@ class TurnIntake:
         try:
             with metrics.timed("after_reply"):
                 kept = asyncio.ensure_future(self._store.turns.accept(turn))
-                stored = asyncio.shield(kept)  # before the processor wakes: the caller goes on first
+                # `shield` adds its callback first, so that the caller goes on before the processor.
+                stored = asyncio.shield(kept)
                 kept.add_done_callback(self._kept)
                 number = await stored
         except JournalDamagedError:

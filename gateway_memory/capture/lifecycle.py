@@ -322,8 +322,8 @@ class Lifecycle:
     async def end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool = True) -> None:
         """Close a session, and write its record unless an earlier layer has written one. May be called twice.
 
-        Where there is a model, the record is by rules. Behind the caller, the last turns are read, and the record gets
-        the model's summary.
+        With a model, the call writes a record by rules. A background task lets the model read the last turns, and puts
+        its summary into the record.
 
         patient: wait for the rules to read the last turns, and let a model read them.
         """
@@ -390,8 +390,8 @@ class Lifecycle:
     async def close_abandoned(self, *, starting: bool) -> int:
         """Close sessions that are dead or idle for too long, and return their number; make up records that are missing.
 
-        starting: this process had opened no session when it was called, so sessions under its slot belong to a dead
-        process. The call then does not wait for a model, and leaves those that are spoken in again meanwhile.
+        starting: the process has just started: sessions under its slot are those of a dead process. The call then does
+        not wait for a model, and leaves those that are resumed meanwhile.
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
         sessions = self._store.sessions
@@ -521,7 +521,7 @@ class Retention:
                 if days and await storage.episodes.delete_before(now - days * _DAY_SECONDS):
                     storage.episode_follower.look_again(await storage.episodes.unindexed_scopes())
                 await storage.event_log.tidy(before=now - max(notify.pending_max_age_seconds, sent_seconds))
-            except StoreBusyError:  # another machine is at it
+            except StoreBusyError:  # another process is at it
                 log.info("journal.tidied_elsewhere")
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)

@@ -41,7 +41,11 @@ LINE_OVERHEAD: Final = 40
 
 
 class Merger:
-    """Makes decisions, and writes only to the draft. Call it only while the workspace's lock is held."""
+    """Makes decisions about candidates.
+
+    Call `draft_…` and `room` only within the documents' `writing`. They change the draft, and the notice that MEMORY.md
+    is full.
+    """
 
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
         self._runtime = runtime
@@ -114,7 +118,7 @@ class Merger:
             draft.note("skipped", decision.reason, decision.target or "", turn=turn.id)
             return
         target = near.get(decision.target) if decision.target else None
-        if target and turn.imported and target.stored.entry.at > turn.at:  # it was said before what is known
+        if target and turn.imported and target.stored.entry.at > turn.at:  # an imported turn may be older
             draft.note("skipped", "older", target.stored.entry.id, turn=turn.id)
             return
         if await self._waits(turn, candidate, decision, draft):

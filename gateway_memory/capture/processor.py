@@ -35,7 +35,7 @@ from recall import RecallError
 
 log = get_logger(__name__)
 
-_BATCH: Final = 256
+_RULED_AT_ONCE: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS: Final = 0.05
 _GATHERINGS: Final = 6
@@ -69,12 +69,11 @@ class Filing:
     ) -> bool:
         """Merge what was extracted from a draft's turns, and execute the draft.
 
-        Return False if `holds` says no: nothing is written then.
+        Return False, with the draft not executed, if `holds` says no.
 
         empty: the reason to record for a turn without candidates.
         retracted: the ids of those memories of the rules that the model found to be wrong.
-        holds: returns whether the turns still read as the model read them (nothing was forgotten since); asked under
-        the lock.
+        holds: whether no text of the turns was forgotten since the model read them; it is asked again under the lock.
         """
         scope = draft.scope
         kept = await self._permitted(draft, extracted, empty)
@@ -106,7 +105,7 @@ class Filing:
         return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
 
     async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
-        """Keep a candidate in a shared scope that its session has joined, where nobody reads the turn itself.
+        """Keep a candidate in a shared scope that its session has joined. The turn's text stays with its speaker.
 
         After a crash before the turn is completed, it is shared again, and merging skips it as known. Returns what
         became of it.
@@ -245,11 +244,11 @@ class BatchStage:
         if not verdict.keep:
             return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
-        turns, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
-        reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=context)
+        turns, earlier = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
+        reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=earlier)
         draft.decided = reading.decided
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
-        # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
+        # The model need not say which turn a candidate is from. It is then filed under the last one.
         ids = {turn.id for turn in group}
         of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
         for candidate in reading.candidates:
@@ -352,7 +351,7 @@ class Debouncer:
 class TurnProcessor:
     """A background worker, which runs until it is cancelled. A turn on which a stage fails stays in the store.
 
-    Rules and recovery share one lock, batches have another. So only the next batch waits for a model.
+    A model is asked under the batch lock alone, so that the rules never wait for it.
 
     rules: processes accepted turns at once.
     batch: processes the turns of one session after the debounce.
@@ -432,7 +431,7 @@ class TurnProcessor:
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
-        """Hold the work lock. Recover plans first, since their turns would otherwise be planned again."""
+        """Hold the plan lock. Recover plans first, since their turns would otherwise be planned again."""
         async with self._plan_lock:
             await self._executor.recover()
             yield
@@ -477,7 +476,7 @@ class TurnProcessor:
         while True:
             async with self._work():
                 busy |= self._executor.busy
-                turns = await self._store.turns.waiting("accepted", limit=_BATCH, besides=sorted(busy))
+                turns = await self._store.turns.waiting("accepted", limit=_RULED_AT_ONCE, besides=sorted(busy))
                 for scope, group in by_scope(turns):
                     try:
                         await self._carefully(self._rules, group)

@@ -111,8 +111,8 @@ class Reader:
     ) -> Reading:
         """Read a batch, and return its candidates.
 
-        by_rules: the memories that the rules have just made from the batch. The model does not get them as known
-        memories, but lines that it may take back.
+        by_rules: the memories that the rules have just made from the batch. The model gets them as lines to take back,
+        not as known memories.
         earlier: turns of the conversation before the batch. They are evidence for names and facts in it.
 
         Raises whatever a host's own model raises.

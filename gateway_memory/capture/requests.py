@@ -11,7 +11,7 @@ from gateway_memory.runtime.tables import tables_in
 from gateway_memory.store.documents import is_writable
 from recall import Near, Stored, render_block, text_overlap
 
-# Parse "forget that …" and "忘掉…": find the one memory that is certainly meant, or the candidates.
+# Parse "forget that …" and "忘掉…": find the one memory that is certainly meant, or those that may be.
 
 _PATTERNS: Final = tables_in(__file__)("requests").patterns()
 _SIMPLIFIED: Final = str.maketrans("請煩幫將別記關於憶錄條這從裡裏刪後個們", "请烦帮将别记关于忆录条这从里里删后个们")
@@ -28,7 +28,7 @@ _LONGEST: Final = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """The result of a request: the one memory that is certain, or the candidates, the likeliest first."""
+    """The result of a request: the one memory that is certain, or the possible memories, the likeliest first."""
 
     certain: Stored | None = None
     possible: tuple[Stored, ...] = ()

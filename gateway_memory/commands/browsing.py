@@ -107,7 +107,7 @@ class Browsing:
         scope = session.scope.key
         await self._storage.follower.refresh(session.scope)
         stored = await self._storage.recaller.get(scope, identity)
-        record = (await self._storage.ledger.quotable(scope, [identity])).get(identity)
+        record = (await self._storage.ledger.without_forgotten(scope, [identity])).get(identity)
         if record is None and stored is not None and stored.entry.kind == "item":
             record = record_of(stored, None)
         if record is None:
@@ -120,7 +120,7 @@ class Browsing:
             stored=stored,
             said=exchanges[0][1] if exchanges else None,
             history=history,
-            others=await self._storage.ledger.quotable(scope, others),
+            others=await self._storage.ledger.without_forgotten(scope, others),
             uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
         )
 
@@ -170,7 +170,7 @@ class Browsing:
         exchanges = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
         considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
         ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
-        known = await self._storage.ledger.quotable(scope, ids)
+        known = await self._storage.ledger.without_forgotten(scope, ids)
         turns = [turn for turn in map(turn_of, ids) if turn]
         quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
 
@@ -215,7 +215,7 @@ class Browsing:
         past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
         older = {line.other for lines in past.values() for line in lines if line.other} - ids
         past |= {identity: await ledger.history(scope, identity) for identity in sorted(older)}
-        known = await ledger.quotable(scope, sorted(past))
+        known = await ledger.without_forgotten(scope, sorted(past))
         states = await ledger.states(scope, sorted(past))
         return [
             (_begun(record, past[identity]), *states[identity], _ended(states[identity][0], past[identity]))

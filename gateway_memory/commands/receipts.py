@@ -37,7 +37,7 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
         elsewhere = [say(language, "why_elsewhere", session=reply.session_key)] if reply else []
     if reply is None:
         return say(language, "why_none")
-    known = await ports.storage.ledger.quotable(session.scope.key, reply.recalled)
+    known = await ports.storage.ledger.without_forgotten(session.scope.key, reply.recalled)
     mark = say(language, "why_held")
     in_context = {row.id for row in reply.report.rows if row.fate == "held"} if reply.report else set()
     lines = [*elsewhere, say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
@@ -130,10 +130,12 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
         raise NotDone(phrase(session, "history_usage"))
     by_scope = {scope: await ports.storage.ledger.history(scope.key, identity) for scope in session.who.scopes}
     scope, past = next(((scope, past) for scope, past in by_scope.items() if past), (session.scope, ()))
-    memory = (await ports.storage.ledger.quotable(scope.key, [identity])).get(identity)
+    memory = (await ports.storage.ledger.without_forgotten(scope.key, [identity])).get(identity)
     if not past or memory is None:
         raise NotDone(phrase(session, "history_unknown", id=shown(identity)))
-    others = await ports.storage.ledger.quotable(scope.key, sorted({line.other for line in past if line.other}))
+    others = await ports.storage.ledger.without_forgotten(
+        scope.key, sorted({line.other for line in past if line.other})
+    )
     return {
         "id": identity,
         "text": memory.text,

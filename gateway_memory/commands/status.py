@@ -117,7 +117,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
             "this_session": len(session.pending.inbox),
             "dropped": session.pending.inbox.dropped,
             "all": sum(state.updates for state in health.states),
-            "sessions": sum(state.told for state in health.states),
+            "sessions": sum(state.sessions_waiting for state in health.states),
         },
         "mqtt": _mqtt(ports, health, _age(ports, queue.outbox_at) if queue.outbox else 0),
         "unreadable": {"rows": queue.quarantined, "index": sum(state.replaced for state in health.states)},

@@ -211,7 +211,7 @@ _HUNDRED_YEARS_HOURS = 876_000
 
 
 def is_time_zone(name: str) -> bool:
-    """Tell whether `name` is "local" or a time zone that the IANA data of this host (or the tzdata package) knows."""
+    """Return whether `name` is "local" or a zone that the IANA data of this machine (or the tzdata package) knows."""
     if name == LOCAL:
         return True
     try:

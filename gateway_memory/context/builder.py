@@ -44,7 +44,7 @@ log = get_logger(__name__)
 _SEARCH_UNTIL: Final = 0.96
 """A search gives up here; the rest is for composing the blocks."""
 _QUOTE_UNTIL: Final = 0.9
-"""Exchanges and session records that are read later are left out."""
+"""What is not read by then is left out: exchanges, session records, marks."""
 _FILES_WITHIN: Final = 0.25
 """How long comparing the files may take: a disk that hangs leaves time for the search."""
 _JOURNAL_WITHIN: Final = 0.1
@@ -55,7 +55,7 @@ _ASKED_SESSIONS: Final = 6
 _WEAK: Final = 3
 """How many hits below the least score are reported."""
 _CANDIDATES_FACTOR: Final = 2
-"""How many times as many exchanges are searched for as are quoted, since some are in context already."""
+"""Search for this many times the quoted exchanges: some are in context already."""
 _TERMS: Final = frozenset(
     "words meaning recency importance form speaker date turn task version".split()
 )  # the summands of a rank; the rest is left out
@@ -180,7 +180,7 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    delivered: the number of each origin's last event that the bus has put into inboxes.
+    delivered: by origin, the last event that was published in this process.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int]) -> None:
@@ -211,7 +211,7 @@ class ContextBuilder:
         self._storage.episode_follower.look(session.scope.key)
         self._take_pending(reply)
         await self._search(reply)
-        self._take_pending(reply)  # what has come meanwhile, and what comparing the files has found deleted
+        self._take_pending(reply)  # updates that came during the search, and lines that the comparison found deleted
         self._inject_changes(reply)
         await self._inject_updates(reply)
         await self._inject_memories(reply)
@@ -231,7 +231,7 @@ class ContextBuilder:
     # The stages, in their order
 
     def _take_pending(self, reply: _Reply) -> None:
-        """Empty the session's inbox into the reply's updates, without what its context has had."""
+        """Move the pending updates into the reply. Drop those that the context has had."""
         session, context = reply.session, reply.session.in_context
         if not (reply.deliver_pending and len(session.pending.inbox)):
             return
@@ -273,7 +273,7 @@ class ContextBuilder:
         """Inject what other sessions learnt, and note its delivery, so that a restart doesn't repeat it."""
         session = reply.session
         if reply.pending and session.on("notify"):
-            restored = session.pending.restored_upto  # these may be of origins that have sent nothing since
+            restored = session.pending.restored_upto  # the bus knows no origin that has sent nothing since the restart
             upto = restored | {
                 origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
             }
@@ -347,7 +347,7 @@ class ContextBuilder:
             seconds = reply.left(_SEARCH_UNTIL) * _FILES_WITHIN
             follows = asyncio.gather(*map(self._storage.follower.refresh, session.who.joined))
             await self.runner.completes("sync", seconds, follows)
-        if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
+        if is_greeting(reply.message) or is_small_talk(reply.message):  # earlier messages do not matter to it
             return Recall()
         settings, span = session.settings.auto_recall, reply.asked_span
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
@@ -401,7 +401,7 @@ class ContextBuilder:
         return sorted(quoted, key=lambda exchange: exchange.hit.turn) if reply.asked_span else quoted
 
     async def _file_changes(self, reply: _Reply) -> FileChanges | None:
-        """Return what is new in the session's files; None where nothing is, or it is late: the position then stays."""
+        """Return the new lines of the session's files. None: there are none, or it is late. The position stays then."""
         session = reply.session
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None

@@ -1,4 +1,4 @@
-"""Runs each part of a reply's context with a timeout. Comparing the files is such a part, as a disk may hang."""
+"""Runs each part of a reply's context with a timeout. Also compares the files, since a disk may hang."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -11,8 +11,6 @@ from gateway_memory.sync.follower import Storage, is_announced
 from recall import Stored
 
 log = get_logger(__name__)
-
-# Awaits the parts of a reply's context, each until its timeout.
 
 T = TypeVar("T")
 
@@ -119,8 +117,8 @@ class ChangeDetector:
         return FileChanges(Position(generation, revision, change), news)
 
     async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
-        """Leave out what the session itself has said: another process may have written it."""
+        """Leave out what this session has said itself; another process may have written it to the file."""
         own = {row.entry.id for row in rows if row.entry.session == session.key}
-        own -= {identity for identity in own if identity in session.in_context.removed}  # it is back
+        own -= {identity for identity in own if identity in session.in_context.removed}  # back: it is news
         said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}
         return tuple(row for row in rows if row.entry.id not in said or said[row.entry.id].text != row.entry.text)

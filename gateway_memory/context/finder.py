@@ -146,9 +146,10 @@ _OF_FILES: Final = RECALLED - {_EPISODE}
 class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with values
     """Hits, and how the search went.
 
-    outcome: "full", "empty" (all was searched, and nothing matches), "partial" (a part was late or failed; these are
-    the rest) or "timeout" (the same, and there is nothing yet). semantic: False where words alone were searched. late:
-    whether a part was late or failed. It is False if only the query's vector was missing; the search is then "partial".
+    outcome: "full", "empty" (all was searched, and nothing matches), "partial" (a part was late or failed; the hits are
+    what the others found) or "timeout" (the same, and there is nothing yet). semantic: False where words alone were
+    searched. late: whether a part was late or failed. It is False if only the query's vector was missing; the search is
+    then "partial".
     """
 
     outcome: RecallOutcome

@@ -153,8 +153,8 @@ _REPEATS_SHARE: Final = 0.6
 class OpeningMemory:
     """A memory of an opening, or words of the user.
 
-    day: YYYY-MM-DD. marks: what is in context with it, (id, text); None for the memory itself, if it stands there
-    whole.
+    day: YYYY-MM-DD. marks: the items (id, text) that count as in context once this is shown. None: the memory itself,
+    if it is not cut.
     """
 
     id: str

@@ -140,7 +140,7 @@ async def weekly_digest(runtime: Runtime, store: Store, scope: Scope, now: datet
 
 _SEARCH_SECONDS: Final = 0.5
 _MEMORIES: Final = 150
-"""The newest memories, and of each kind of wish as many, from which those to tell are chosen."""
+"""How many memories an opening is chosen from: the newest, and the newest of each standing category."""
 
 
 class OpeningBuilder:
@@ -151,7 +151,7 @@ class OpeningBuilder:
         self._storage = storage
 
     async def state(self, scopes: Sequence[Scope], now: datetime) -> OpeningState:
-        """Return what changes whenever an opening from these scopes may read differently."""
+        """Return what an opening of these scopes depends on."""
         changes = {scope.key: await self._storage.follower.refresh(scope) for scope in scopes}
         last = await self._storage.records.last(scopes[0])
         day = self._runtime.day_of(now.timestamp())
@@ -273,7 +273,7 @@ def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:
 
 
 class Subscriptions:
-    """Connects sessions with the bus. catch_up: stores the events that other processes have sent already."""
+    """Connects sessions with the bus. catch_up: commits events that have arrived and are not in the journal yet."""
 
     def __init__(self, event_log: EventLog, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
         self._event_log = event_log
@@ -440,7 +440,7 @@ class SessionStarter:
     async def _known(self, session_id: str) -> KnownSession | None:
         """Return what the store knows of a session; None where a shared store does not answer in time.
 
-        The write is then durable on this machine alone, and goes by what this process knows.
+        The caller then relies on what this process knows, and its write waits on this machine.
         """
         if self._storage.wait_notified is None:
             return await self._storage.sessions.find(session_id)
@@ -458,11 +458,13 @@ class SessionStarter:
             await self.switched(session)
 
     async def _open(self, session: Session, waiting: Collection[str] = (), *, anew: bool = False) -> None:
-        """Make the opening of a session, and record that its memories are in context. One that is late is made later.
+        """Make the opening of a session, and record that its memories are in context.
+
+        If a part is late, the next call of `opening` makes it again.
 
         waiting: the ids of updates that waited over a restart. The conversation goes on, so they are delivered although
         the opening has them.
-        anew: only if its scope has changed; the week's digest stays.
+        anew: do nothing unless a scope has changed; keep the week's digest.
         """
         session_id, now = session.session_id, self._runtime.clock()
         state = await self._openings.state(session.who.scopes, now)

@@ -77,12 +77,11 @@ RECORD_FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
 
 ReviewState = Literal["waiting", "approved", "rejected", "never", "expired", "replaced", "forgotten"]
 """never: rejected, and nothing alike is asked about again. replaced: by a newer candidate that waits."""
-OPEN: Final = "waiting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A candidate and why it waits. It is neither recalled nor searched, announced or loaded.
+    """A candidate and why it waits. It is not recalled, found, announced, or part of an opening.
 
     scope: whose memory it would be. memory: as it would be kept; its id is that of the review. at: since when it waits,
     in epoch seconds. against: the line of MEMORY.md that it contradicts, or "". supersedes: the memories that it

@@ -54,8 +54,8 @@ class Follower:
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since the last refresh.
 
-        Returns a number that increases with each change. While it stays equal, the files have no new line. A call that
-        comes during a refresh waits for the next refresh, with all others that come meanwhile.
+        Returns a number that increases with each change. While it is the same, no line is new. Calls that come during a
+        refresh share the next one.
 
         source: the key of the session that has just written `file`.
         """
@@ -122,7 +122,7 @@ class Follower:
             known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
-            # Lines from before the first look are not edits.
+            # At the first comparison of a file, no line counts as an edit.
             await self._load(scope, name, known, changes if looked else _Changes())
         if of.seen is None or _digests(of.seen) != _digests(known):  # else a file was young, or only touched
             self._changes += 1
@@ -350,7 +350,7 @@ class EpisodeFollower:
             await self._index(scope, pages[start : start + _PAGES_AT_ONCE])
 
     def look(self, scope: str) -> None:
-        """Compare a scope with the index in the background, once while the index is not replaced."""
+        """Compare a scope with the index in the background, once for each index."""
         if (self._recaller.generation, scope) not in self._complete:
             self._behind.add(scope)
             self._wake.set()

@@ -1,4 +1,4 @@
-"""What others do: files as they are saved, what other machines write into the same store, and how each process is."""
+"""What others do: files as they are saved, what other processes write into PostgreSQL, and how each process is."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -51,22 +51,22 @@ async def watch(
                     log.warning("watch.refresh_failed", error=type(error).__name__)
 
 
-# Follow what other machines write into the same store: their events, and turns that they leave to this machine.
+# Follow what other processes write into the same PostgreSQL: their events, and turns that they leave to this process.
 
 _LOOK_SECONDS: Final = 5.0
 _AT_ONCE: Final = 500
 
 
 class Peers:
-    """Publishes the events of other machines to the sessions of this one, each once and in the order of its origin.
+    """Publishes the events of other processes to the sessions of this one, each once and in the order of its origin.
 
-    Those of this machine are among them where another one has completed what this one had begun. It is a `Channel`
-    too, to know which events the sessions have already.
+    They include events of this process whose plan another one has completed. `announce` tells it which events the
+    sessions have already.
 
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
-    publish: delivers an event to the sessions. by_others: whether the events of other machines come from elsewhere.
-    wake: lets the turns of this machine be looked for.
+    publish: delivers an event to the sessions. by_mqtt: whether other processes' events arrive over MQTT.
+    wake: lets the turns of this process be looked for.
     """
 
     name = "peers"
@@ -79,32 +79,35 @@ class Peers:
         publish: Callable[[Event], None],
         wake: Callable[[], None],
         *,
-        by_others: bool,
+        by_mqtt: bool,
     ) -> None:
         self._runtime = runtime
         self._event_log = store.event_log
         self._wait_notified = store.wait_notified
         self._publish = publish
         self._wake = wake
-        self._by_others = by_others
+        self._by_mqtt = by_mqtt
         self._upto: dict[str, int] = {}
         self._heard: set[tuple[str, int]] = set()
         """Events, by origin and number, that the sessions have and that the last look did not see."""
 
     def announce(self, event: Event) -> None:
-        """Note that the sessions of this machine have an event: its own, or one that it completed for another."""
+        """Note that the sessions of this process have an event: its own, or one that it completed for another."""
         if self._follows(event.origin) and event.number > self._upto.get(event.origin, 0):
             self._heard.add((event.origin, event.number))
 
     def _follows(self, origin: str) -> bool:
-        return origin == self._event_log.instance or not self._by_others
+        return origin == self._event_log.instance or not self._by_mqtt
 
     async def start(self) -> None:
-        """Begin behind what each machine has completed: one that died has left the rest. Raises StoreError."""
+        """Begin after the last completed event of each origin. May raise StoreError.
+
+        What a dead process has left is published once its plan is completed.
+        """
         self._upto = await self._event_log.completed()
 
     async def run(self) -> None:
-        """Look at each notification of another machine, and every five seconds, until cancelled."""
+        """Look at each notification of another process, and every five seconds, until cancelled."""
         assert self._wait_notified is not None
         succeeded = True
         while True:
@@ -220,4 +223,4 @@ class HealthKeeper:
 def _steady(state: ProcessState) -> ProcessState:
     """Return a state without its counters."""
     mqtt = state.mqtt and replace(state.mqtt, sent=0, received=0, dropped={})
-    return replace(state, updates=0, told=0, mqtt=mqtt)
+    return replace(state, updates=0, sessions_waiting=0, mqtt=mqtt)

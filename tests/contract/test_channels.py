@@ -150,7 +150,7 @@ def test_the_bus_leaves_to_the_network_what_others_have_said() -> None:
     announcer = Announcer([BusChannel(bus, origin="journal.1")], on_error=lambda *_: None)
     for origin in ("journal.1", "journal.2"):
         announcer.announce(Event(scope="owner", at=1.0, changes=(), origin=origin, number=1))
-    assert bus.delivered_upto == {"journal.1": 1}
+    assert bus.published_upto == {"journal.1": 1}
 
 
 def test_early_channels_are_told_first() -> None:

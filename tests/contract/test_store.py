@@ -302,7 +302,7 @@ async def test_what_was_forgotten_is_told_by_its_id_alone(store: Store) -> None:
     forgotten = Retired(memory=record("m1", text="I like numbats"), state="forgotten")
     outcome = ReceiptLine(turn=0, action="forgotten", reason="command", id="m1")
     await carried_out(store, replace(plan(stage="command"), retired=(forgotten,), outcomes=(outcome,)))
-    assert [each.text for each in (await store.ledger.quotable("owner", ["m1", "m2"])).values()] == [
+    assert [each.text for each in (await store.ledger.without_forgotten("owner", ["m1", "m2"])).values()] == [
         "",
         "Rain is coming",
     ]
@@ -755,7 +755,7 @@ async def test_the_state_of_a_living_process_is_kept_until_it_leaves(store: Stor
         alarm="stalled",
         replaced=1,
         updates=2,
-        told=1,
+        sessions_waiting=1,
         mqtt=NotifierStatus(state="waiting", since=4.0, reason="refused", sent=3, dropped={"late": 2}),
     )
     assert await store.health.processes() == {}

@@ -14,7 +14,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.cli.main import main
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal import in_place
-from gateway_memory.store.journal.sqlite import migrate
+from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.transfer.deletion import Deletion
 from recall import EmbedderSettings, RecallSettings
 
@@ -130,7 +130,7 @@ async def test_a_link_is_deleted_and_what_it_names_is_told_of(tmp_path: Path) ->
 
 def test_every_table_of_the_journal_that_knows_scopes_or_sessions_is_emptied() -> None:
     journal = sqlite3.connect(":memory:")
-    migrate(journal, Path(":memory:"))
+    apply_steps(journal, Path(":memory:"))
     tables = [row[0] for row in journal.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {table: {row[1] for row in journal.execute(f"PRAGMA table_info({table})")} for table in tables}
     by_scope = {table for table in tables if "scope" in columns[table]}

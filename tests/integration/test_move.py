@@ -266,9 +266,9 @@ async def test_a_memory_that_is_open_is_neither_moved_nor_filled(
         assert "another process has this memory open; end it first" in capsys.readouterr().err
     async with GatewayMemory(load_config(configs.shared), tmp_path / "host"):
         assert await asyncio.to_thread(main, configs.there()) == 1
-        assert "1 hosts have this memory open" in capsys.readouterr().err
+        assert "1 processes have this memory open" in capsys.readouterr().err
         assert await asyncio.to_thread(main, configs.back(tmp_path / "new")) == 1
-        assert "1 hosts have this memory open" in capsys.readouterr().err
+        assert "1 processes have this memory open" in capsys.readouterr().err
     assert await asyncio.to_thread(main, configs.there()) == 0, "it was opened, and nothing was said to it"
 
 

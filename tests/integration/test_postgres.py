@@ -27,7 +27,7 @@ from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureE
 from gateway_memory.runtime.ground import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sessions import NewTurn
-from gateway_memory.store.journal.sqlite import migrate as migrate_file
+from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
@@ -544,7 +544,7 @@ async def test_an_agent_saves_by_the_command_of_its_rule(schema: str, tmp_path: 
 def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     here: dict[str, set[str]] = {}
     with sqlite3.connect(":memory:", isolation_level=None) as database:
-        migrate_file(database, Path(":memory:"))
+        apply_steps(database, Path(":memory:"))
         for statement in SCHEMA.read_text("utf-8").split(";"):
             database.execute(statement)
         query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"

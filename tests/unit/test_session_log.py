@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gateway_memory.store.disk.own import DiskRecords
 from gateway_memory.store.journal import records as session_log
-from gateway_memory.store.journal.sqlite import migrate
+from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
 
 
@@ -21,7 +21,7 @@ def record(session: str, topic: str = "t") -> SessionRecord:
 @pytest.fixture
 def database() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
-    migrate(connection, Path(":memory:"))
+    apply_steps(connection, Path(":memory:"))
     return connection
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.journal.sqlite import migrate
+from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.withheld import Forgotten, Withheld
 
@@ -98,7 +98,7 @@ def test_without_anything_forgotten_all_is_told(text: str) -> None:
 
 def test_what_is_remembered_again_is_no_longer_withheld() -> None:
     database = sqlite3.connect(":memory:")
-    migrate(database, Path(":memory:"))
+    apply_steps(database, Path(":memory:"))
 
     def add(identity: str, text: str, state: str) -> None:
         values = (

@@ -1,4 +1,4 @@
-"""The journal's SQLite connection, each transaction a job in its own thread; its file is checked and migrated first.
+"""The journal's SQLite connection: each transaction is a job in its own thread. Opening checks the file and its schema.
 
 Transactions that wait at the same time share one commit.
 """
@@ -18,7 +18,7 @@ import aiosqlite
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import Scopes, transaction
-from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
+from gateway_memory.store.journal.sqlite import apply_steps, use_write_ahead_log
 
 log = get_logger(__name__)
 
@@ -42,8 +42,8 @@ class _Transaction:
 class Connection(aiosqlite.Connection):
     """Runs a whole transaction as one job, while aiosqlite switches to its thread for each statement.
 
-    Statements of other tasks can therefore not run between BEGIN and COMMIT. A cancelled task leaves no open
-    transaction, and a commit needs only one thread switch.
+    Since a transaction is one job, no statement of another task can run between BEGIN and COMMIT, a cancelled task
+    leaves no open transaction, and a commit needs only one thread switch.
 
     A file that was removed, replaced or damaged accepts no more writes, since they would be lost.
     """
@@ -213,7 +213,7 @@ def _inode(path: Path) -> int:
         return 0
 
 
-# Open the journal's file: check it, migrate it, and set a damaged one aside.
+# Open the journal's file: check it, apply schema steps, and set a damaged one aside.
 
 BUSY_SECONDS: Final = 10.0
 
@@ -252,9 +252,9 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     check = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
     if check != "ok":
         raise sqlite3.DatabaseError(check)
-    migrate(database, path)
+    apply_steps(database, path)
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
-        migrate(new, path)
+        apply_steps(new, path)
         lost = _columns(new) - _columns(database)
     if lost:
         raise sqlite3.DatabaseError(f"{len(lost)} columns have lost their names")

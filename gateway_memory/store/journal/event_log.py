@@ -57,7 +57,7 @@ class EventLog(Table):
         return f"{self.journal}.{self._slot}"
 
     async def open(self) -> None:
-        """Read the journal's id. A new slot starts with the events that the other processes have received."""
+        """Read the journal's id. A new slot begins after the events that the slots have sent or received."""
 
         def work(database: Database) -> str:
             journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])

@@ -27,7 +27,8 @@ class ProcessState:
     model_rests: whether it does not ask the model for a while, after repeated failures.
     alarm: why its capture is not alive: see `Metrics.capture_alarm`.
     replaced: how often it found the index damaged and made it again.
-    updates, told: how many updates wait in it, and for how many sessions. mqtt: its connection, None without one.
+    updates: how many wait in it. sessions_waiting: for how many sessions; stored as `told`. mqtt: its connection, None
+    without one.
     """
 
     pid: int
@@ -38,7 +39,7 @@ class ProcessState:
     alarm: str | None = None
     replaced: int = 0
     updates: int = 0
-    told: int = 0
+    sessions_waiting: int = 0
     mqtt: NotifierStatus | None = None
 
 
@@ -62,11 +63,13 @@ class Health(Table):
 
         since: epoch seconds; older failures are deleted. The newest 50 kinds are kept.
         """
+        stored = asdict(state) if state else {}
+        stored["told"] = stored.pop("sessions_waiting", 0)
         rows = [(each.place[:_LONGEST], each.error[:_LONGEST], each.at, each.count) for each in failures]
 
         def work(database: Database) -> None:
             if state is not None:
-                database.execute(_PUT, (json.dumps(asdict(state)), self._slot.number))
+                database.execute(_PUT, (json.dumps(stored), self._slot.number))
             if rows:
                 database.executemany(SQL["health.add_failures"], rows)
                 database.execute(SQL["health.delete_old"], (since, _KINDS_KEPT))
@@ -85,7 +88,8 @@ class Health(Table):
         for slot, body in rows:
             if slot in living:
                 with suppress(*UNDECODABLE):  # the process writes it again
-                    states[slot] = decoded(ProcessState, json.loads(body))
+                    stored = json.loads(body)
+                    states[slot] = decoded(ProcessState, stored | {"sessions_waiting": stored["told"]})
         return states
 
     async def failures(self, *, since: float) -> list[Failure]:

@@ -74,7 +74,7 @@ class JournalInPlace:
     @classmethod
     @contextlib.contextmanager
     def open(cls, workspace: Path) -> "Iterator[JournalInPlace]":
-        """Open the journal, and create or migrate it if necessary.
+        """Open the journal, and create it or apply missing schema steps.
 
         Raises:
             SchemaFromFutureError: a newer version wrote it.

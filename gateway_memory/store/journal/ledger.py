@@ -218,8 +218,8 @@ class Ledger(Table):
         """Return the stored data of these memories, by id."""
         return await self._read(scope, find_memories, scope, ids)
 
-    async def quotable(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
+    async def without_forgotten(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return these memories for people and models, by id: what was forgotten has no text, quote or names."""
 
         def work(database: Database) -> dict[str, MemoryRecord]:
             memories = find_memories(database, scope, ids)
@@ -227,12 +227,12 @@ class Ledger(Table):
             states = dict(database.execute(query, (scope, json.dumps(list(ids)))).fetchall())
             hidden = withheld(database, scope)
 
-            def is_quotable(memory: MemoryRecord) -> bool:
+            def may_be_shown(memory: MemoryRecord) -> bool:
                 state = states[memory.id]
                 return state == "active" or (state not in _REMOVED and not hidden.says(memory.text))
 
             return {
-                identity: memory if is_quotable(memory) else replace(memory, text="", quote="", entities=())
+                identity: memory if may_be_shown(memory) else replace(memory, text="", quote="", entities=())
                 for identity, memory in memories.items()
             }
 
@@ -249,7 +249,7 @@ class Ledger(Table):
         ids = await self._column(scope, query, scope, json.dumps(list(turns)))
         return list((await self.memories(scope, ids)).values())
 
-    async def stages(self, scope: str) -> list[MemoryRecord]:
+    async def stage_summaries(self, scope: str) -> list[MemoryRecord]:
         """Return the active stage summaries, each with its session."""
         sessions = dict(await self._rows(scope, SQL["ledger.stages"], scope))
         memories = await self.memories(scope, sorted(sessions))
@@ -323,7 +323,7 @@ class Ledger(Table):
         hidden = await self.withheld(scope)
         reviews = await self._rows(scope, query, scope, json.dumps(ids))
         texts = {identity: "" if hidden.says(text) else text for identity, text in reviews}
-        return texts | {memory.id: memory.text for memory in (await self.quotable(scope, ids)).values()}
+        return texts | {memory.id: memory.text for memory in (await self.without_forgotten(scope, ids)).values()}
 
     # Undo
 

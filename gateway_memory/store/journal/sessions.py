@@ -165,8 +165,9 @@ class Sessions(Table):
     async def open(self, key: str, scope: str, session_id: str, at: float, *, joined: str = "") -> tuple[str, bool]:
         """Return the id of the key's open session, and whether this call opened it, with the id `session_id`.
 
-        joined: the keys of the shared scopes that its host has named, with line breaks between.
-        Events that are ready now count as delivered to a new one, by their numbers: clocks of hosts differ.
+        joined: the keys of the shared scopes that its host has named, one a line.
+        For a new session, all events that are ready now count as delivered. Numbers are compared, since the clocks of
+        machines differ.
         """
 
         def work(database: Database) -> tuple[str, bool]:

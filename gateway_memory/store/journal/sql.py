@@ -1,4 +1,4 @@
-"""What the journal needs of a database and its machines, and SQL that SQLite and PostgreSQL write differently.
+"""What the journal needs of a database and its processes, and SQL that SQLite and PostgreSQL write differently.
 
 Queries are written once, in SQL that both engines read: values are question marks, and a name that is a keyword of one
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
@@ -65,8 +65,8 @@ class SqlConnection(Protocol):
         """Run work atomically, as if no other transaction ran at the time. It is durable when this returns.
 
         scopes: those whose rows it sees.
-        exclusive: keys to lock in exclusive mode, such as that of a scope. A server then need not compare what they
-        read with what all others write.
+        exclusive: keys to lock in exclusive mode, such as that of a scope. These locks keep conflicting transactions
+        out, so that PostgreSQL runs the work as READ COMMITTED, and not as SERIALIZABLE.
         shared: keys to lock in shared mode.
         waits: whether to wait for others who hold these names, or rows; otherwise StoreBusyError is raised soon.
         """
@@ -187,7 +187,7 @@ class Lease(Protocol):
 
 
 WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
-"""Waits until a machine has sent a notification since the last call, at the latest for so many seconds.
+"""Waits until a process has sent a notification since the last call, at the latest for so many seconds.
 
 Notifications can be lost, so the store is also looked at from time to time.
 """

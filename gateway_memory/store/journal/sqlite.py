@@ -46,7 +46,7 @@ def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None
             return
 
 
-def migrate(database: sqlite3.Connection, path: Path, *, by_migration: bool = False) -> None:
+def apply_steps(database: sqlite3.Connection, path: Path, *, by_migration: bool = False) -> None:
     """Apply missing schema steps, in one transaction.
 
     by_migration: one fills the journal.
@@ -104,9 +104,9 @@ _BUSY_SECONDS: Final = 2.0
 
 
 def open_journal(workspace: Path, *, by_migration: bool = False) -> sqlite3.Connection:
-    """Open the journal, and create or migrate it if necessary. The caller begins and ends transactions.
+    """Open the journal, and create it or apply missing schema steps. The caller begins and ends transactions.
 
-    by_migration: see `migrate`.
+    by_migration: see `apply_steps`.
 
     Raises:
         SchemaFromFutureError: a newer version wrote it.
@@ -120,7 +120,7 @@ def open_journal(workspace: Path, *, by_migration: bool = False) -> sqlite3.Conn
     try:
         use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection, path, by_migration=by_migration)
+        apply_steps(connection, path, by_migration=by_migration)
     except BaseException:
         connection.close()
         raise

@@ -28,7 +28,7 @@ from gateway_memory.store.summaries import RecordFile
 class Store:
     """The documents, and everything else over one connection. Each change is one transaction.
 
-    wait_notified: waits for other machines on a shared store (PostgreSQL); None for files, which have none.
+    wait_notified: waits for other processes on a shared store (PostgreSQL); None for files, which have none.
     """
 
     documents: Documents

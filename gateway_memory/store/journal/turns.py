@@ -33,7 +33,7 @@ from notifier import Event
 TurnState = Literal["accepted", "ruled"]
 """The next stage of a turn: the rules, or the batch that a model reads."""
 UNNUMBERED: Final = -1
-"""In the place of the number of a turn that is durable on this machine, where the database has still to number it."""
+"""Stands for the number of a turn that is stored on this machine and that the database has not numbered yet."""
 _ACCEPTED: Final = 0
 _RULED: Final = 1
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
@@ -257,7 +257,8 @@ class Turns(Table):
         """Write a plan ahead, with its events; return its number, and the events with their numbers."""
 
         def work(database: Database) -> tuple[int, list[Event]]:
-            if plan.stage in ("rules", "batch"):  # else the memories of turns that were taken over are there twice
+            # Otherwise the process that took the turns over would save the same memories.
+            if plan.stage in ("rules", "batch"):
                 self._check_lease(database, plan.turns, all_there=True)
             save_memories(database, plan)
             query = "INSERT INTO plans (slot, body) VALUES (?, ?) RETURNING id"
@@ -273,7 +274,8 @@ class Turns(Table):
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._rows(EVERY, query, self._slot.number)
         plans = await self._decoded("plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
-        if lost := {int(row[0]) for row in rows} - {number for number, _ in plans}:  # their turns are processed again
+        # An undecodable plan is gone. Its turns are processed again.
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in plans}:
 
             def work(database: Database) -> None:
                 for number in lost:
@@ -338,7 +340,7 @@ class Turns(Table):
     def _check_lease(self, database: Database, turns: Sequence[int], *, all_there: bool = False) -> None:
         """Raise LeaseLostError if another process has taken over the lease of these turns.
 
-        all_there: raise also if a turn is gone. This process would know if it had completed it.
+        all_there: raise also if a turn is gone: another process has completed it.
         """
         ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
         if ours != (self._token,):
@@ -401,7 +403,7 @@ class Tidier(Table):
         """The last row of each table up to which scopes with too many rows were looked for."""
 
     async def tidy(self, *, before: float, now: float) -> None:
-        """See `Turns.tidy`. Raises StoreBusyError: another machine is tidying."""
+        """See `Turns.tidy`. Raises StoreBusyError: another process is tidying."""
         await self._delete("observations", "id", "at < ?", before)
         await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
         await self._trim("receipts", "id", _RECEIPTS_KEPT)

@@ -1,1 +1,1 @@
-"""The adapter for PostgreSQL: many hosts share one memory. It needs the extra `postgres`."""
+"""The adapter for PostgreSQL: many processes share one memory. It needs the extra `postgres`."""

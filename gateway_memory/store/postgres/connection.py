@@ -32,10 +32,10 @@ SEE_SOON: Final = (
     f"{SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('idle_in_transaction_session_timeout', '10000', true)"
 )
-"""Timeouts by which the server itself ends what no host waits for any more, in milliseconds.
+"""Timeouts by which the server itself ends what no process waits for any more, in milliseconds.
 
-Each takes less than the connection timeout, so a timeout means that the server is gone. A host that is cut off within
-a transaction holds its locks for ten seconds at most.
+Each takes less than the connection timeout, so a timeout means that the server is gone. A process that is cut off
+within a transaction holds its locks for ten seconds at most.
 """
 
 
@@ -124,7 +124,7 @@ def in_schema(schema: str) -> dict[str, Any]:
         "prepare_threshold": None,
         "options": f"-csearch_path={schema}",
         "connect_timeout": 3,
-        # By these, a host notices that the server is gone, and the server that a host is gone.
+        # By these, a process notices that the server is gone, and the server that a process is gone.
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,

@@ -53,7 +53,7 @@ class DocumentRows(Documents):
         )
         while not await self._change(query, scope.folder, token):
             if loop.time() > until:
-                raise StoreBusyError(f"another host has held the lock of a scope for {_LOCK_SECONDS} s")
+                raise StoreBusyError(f"another process has held the lock of a scope for {_LOCK_SECONDS} s")
             await asyncio.sleep(_POLL_SECONDS)
         return token
 
@@ -107,7 +107,7 @@ class DocumentRows(Documents):
             "AND until > now()"
         )
         if not database.execute(query, (scope.folder, self._tokens.get(scope.folder, ""))).rowcount:
-            raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
+            raise StoreError("the lock of a scope was lost: this process took too long, or the database was restarted")
 
     async def folders(self) -> list[str]:
         rows = await self._connection.rows(distinct("documents", "folder"), scopes=EVERY)

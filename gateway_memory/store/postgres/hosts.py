@@ -1,4 +1,4 @@
-"""The hosts that share a database: each leases a slot while it lives, and wakes the others by NOTIFY."""
+"""The processes that share a database: each leases a slot while it lives, and wakes the others by NOTIFY."""
 
 import asyncio
 import secrets
@@ -21,11 +21,11 @@ log = get_logger(__name__)
 _LEASE_SECONDS: Final = 30
 _RENEW_SECONDS: Final = 5.0
 _TAKEOVER_SECONDS: Final = 86_400
-"""The slot of a host that did not release it goes to another one only then: one that was frozen for hours keeps it."""
+"""A slot that was not released goes to another process only then: one that was frozen for hours keeps its slot."""
 
 
 class HostSlot:
-    """The port `Lease` in PostgreSQL. Whether a host lives is known as of the last renewal."""
+    """The port `Lease` in PostgreSQL. Whether a process lives is known as of the last renewal."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
@@ -34,7 +34,7 @@ class HostSlot:
         self.number = -1
 
     async def take(self) -> None:
-        """Take the lowest slot that no host has leased lately. Raises StoreError."""
+        """Take the lowest slot that no process has leased lately. Raises StoreError."""
 
         def work(database: Database) -> int:
             database.execute("SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.hosts'))")
@@ -53,7 +53,7 @@ class HostSlot:
         await self.renew()
 
     async def renew(self) -> None:
-        """Renew the lease, and see which hosts live. Raises StoreError."""
+        """Renew the lease, and see which processes live. Raises StoreError."""
 
         def work(database: Database) -> frozenset[int] | None:
             query = f"UPDATE hosts SET until = now() + interval '{_LEASE_SECONDS} seconds' WHERE slot = ? AND token = ?"
@@ -64,7 +64,7 @@ class HostSlot:
 
         living = await self._connection.transact(work)
         if living is None:
-            raise StoreError(f"slot {self.number} belongs to another host now; start this process again")
+            raise StoreError(f"slot {self.number} belongs to another process now; start this process again")
         self._living = living
 
     async def run(self) -> None:
@@ -82,7 +82,7 @@ class HostSlot:
                 log.warning("host.not_renewed", error=type(error).__name__)
 
     async def release(self) -> None:
-        """End the lease, so that other hosts take over at once what is left. If that fails, it ends by itself."""
+        """End the lease, so that other processes take over at once what is left. If that fails, it ends by itself."""
         query = "UPDATE hosts SET until = '-infinity' WHERE slot = ? AND token = ?"
         values = (self.number, self._token)
         try:
@@ -91,27 +91,27 @@ class HostSlot:
             log.warning("host.not_released", error=type(error).__name__)
 
     def is_alone(self) -> bool:
-        """Return whether no other host lived at the last renewal."""
+        """Return whether no other process lived at the last renewal."""
         return self._living <= {self.number}
 
     async def living(self, numbers: Collection[int]) -> frozenset[int]:
-        """Return which of these slots a living host holds. Raises StoreError."""
+        """Return which of these slots a living process holds. Raises StoreError."""
         rows = await self._connection.rows("SELECT slot FROM hosts WHERE until > now()")
         return frozenset(int(row[0]) for row in rows).intersection(numbers)
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
-        """Return a context for the slot of a dead host, or None while it lives. Two hosts may enter it at a time."""
+        """Return a context for the slot of a dead process, or None while it lives. Two may enter it at a time."""
         return None if number == self.number or number in self._living else nullcontext()
 
 
-# Wake the other hosts by NOTIFY, and be woken: on connections of their own, after the commit.
+# Wake the other processes by NOTIFY, and be woken: on connections of their own, after the commit.
 
 _LOOK_SECONDS: Final = 1.0
 _LISTEN_BACKOFF_SECONDS: Final = 2.0
 
 
 class Notifications:
-    """How the hosts of a schema wake each other. A notification is empty, so that it discloses nothing.
+    """How the processes of a schema wake each other. A notification is empty, so that it discloses nothing.
 
     A transaction that holds a NOTIFY makes all others wait for its commit, so it is sent after it.
 
@@ -140,7 +140,7 @@ class Notifications:
         self._woken.clear()
 
     def send(self) -> None:
-        """Wake the other hosts. One that waits to be sent already is enough."""
+        """Wake the other processes. One that waits to be sent already is enough."""
         if not self._queued and not self._closed.is_set():
             self._queued = True
             self._sender.submit(self._send)
@@ -161,7 +161,7 @@ class Notifications:
             if self._sending is None or self._sending.closed:
                 self._sending = psycopg.connect(self._dsn, **self._arguments)
             self._sending.execute("SELECT pg_notify(%s, '')", (self._channel,))
-        except psycopg.Error as error:  # the other hosts look from time to time
+        except psycopg.Error as error:  # the other processes look from time to time
             log.warning("notifications.not_sent", error=type(error).__name__)
 
     def _listen(self) -> None:

@@ -58,7 +58,7 @@ class ScopeTables:
             }
 
     def erase(self, scopes: Sequence[Scope]) -> None:
-        """Delete all rows of scopes, in one transaction. Hosts that hold them notice it at the next message."""
+        """Delete all rows of scopes, in one transaction. Processes that hold them notice it at the next message."""
         keys = [scope.key for scope in scopes]
         with self._connected() as connection:
             for _, query, values in self._each(connection, "DELETE", scopes):
@@ -124,10 +124,10 @@ class PostgresSide(Side):
     @classmethod
     @contextlib.contextmanager
     def open(cls, dsn: str, schema: str, *, reads: bool) -> "Iterator[PostgresSide]":
-        """Open a schema exclusively: no host has it open, and none can start. reads: on one snapshot.
+        """Open a schema exclusively: no process has it open, and none can start. reads: on one snapshot.
 
         Raises:
-            UsageError: a host has it open, or this role does not own it.
+            UsageError: a process has it open, or this role does not own it.
             StoreError: the server can't be reached, or the schema is not up to date.
         """
         check(dsn, schema, by_migration=not reads)
@@ -159,7 +159,9 @@ class PostgresSide(Side):
         return {table: int(self._all(query.format(name))[0][0]) for table, _, name in self._counting()}
 
     def notes(self) -> list[str]:
-        return ["turns that wait in the spool of another host are not here: let each host send them before it ends"]
+        return [
+            "turns that wait in the spool of another process are not here: let each process send them before it ends"
+        ]
 
     def count_on(self, counters: Mapping[str, int]) -> None:
         with self._writing():
@@ -194,19 +196,21 @@ class PostgresSide(Side):
 
 
 def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Take the lock under which hosts start, until the connection ends. Raises UsageError if a host is there."""
+    """Take the lock under which processes start, until the connection ends. Raises UsageError if a process is there."""
     if connection.execute("SELECT row_security_active('memories')").fetchone() == (True,):
         raise UsageError(f"the schema {schema!r}: connect as the role that owns its tables, as for `db migrate`")
     until = time.monotonic() + _LOCK_SECONDS
     query = "SELECT pg_try_advisory_lock(hashtext(current_schema() || '.hosts'))"
     while connection.execute(query).fetchone() != (True,):
         if time.monotonic() > until:
-            raise UsageError(f"the schema {schema!r}: a host is starting, or another move is running; try again later")
+            raise UsageError(
+                f"the schema {schema!r}: a process is starting, or another move is running; try again later"
+            )
         time.sleep(_POLL_SECONDS)
     hosts = connection.execute("SELECT count(*) FROM hosts WHERE until > now()").fetchone()
     if hosts and hosts[0]:
         raise UsageError(
-            f"the schema {schema!r}: {hosts[0]} hosts have this memory open; end them first, "
+            f"the schema {schema!r}: {hosts[0]} processes have this memory open; end them first, "
             "and wait 30 seconds for those that were killed"
         )
 

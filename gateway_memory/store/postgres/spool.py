@@ -1,4 +1,4 @@
-"""Turns on their way into PostgreSQL: accepted on this host while the database is away, and forwarded in order."""
+"""Turns on their way into PostgreSQL: accepted on this machine while the database is away, and forwarded in order."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from gateway_memory.store.report import ReplyReport
 
 log = get_logger(__name__)
 
-# Turns in PostgreSQL, of which one host works on a session at a time, and episodes, in partitions by turn.
+# Turns in PostgreSQL, of which one process works on a session at a time, and episodes, in partitions by turn.
 
 _AT_ONCE = 2000
 
@@ -38,9 +38,9 @@ async def make_room(connection: SqlConnection) -> None:
 
 
 class PostgresTurns(Turns):
-    """A turn goes to the host that still works on an earlier one of its session, even a dead one.
+    """A turn goes to the process that still works on an earlier one of its session, even a dead one.
 
-    Another host takes over all turns of a dead host at once, so that their order stays.
+    Another process takes over all turns of a dead process at once, so that their order stays.
     """
 
     async def accept(self, turn: NewTurn) -> int:
@@ -216,7 +216,7 @@ class SpooledTurns(PostgresTurns):
         """Sessions that others have locked, and until when (by the loop's clock) their turns stay here."""
 
     async def accept(self, turn: NewTurn) -> int:
-        """Store a turn on this host, and return its number; UNNUMBERED if the database does not answer in time.
+        """Store a turn on this machine, and return its number; UNNUMBERED if the database does not answer in time.
 
         0 if the database refuses the turn, which is then set aside.
 
