@@ -163,6 +163,18 @@ async def test_a_restart_forgets_no_turn_of_a_project(tmp_path: Path) -> None:
         assert await texts(memory, "project:Apollo") == ["We decided to use Redis in Apollo"]
 
 
+async def test_updates_of_a_project_that_wait_over_a_restart_are_restored(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        anna = await memory.start_session(ANNA, user="anna", project="Apollo")
+        await memory.start_session(BOB, user="bob", project="Apollo")
+        await say(memory, anna, "We decided to use Redis in Apollo.")
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        bob = await memory.start_session(BOB, user="bob", project="Apollo")
+        context = await memory.before_reply(bob, "Good morning!")
+        assert ["Redis" in change.text for change in context.updates] == [True]
+        assert not (await memory.before_reply(bob, "Good morning again!")).updates
+
+
 async def test_a_host_that_states_facts_names_the_project(memory: GatewayMemory) -> None:
     facts = Facts(key="k", channel="telegram", chat_type="direct", sender_id="7", chat_id="7", project="Apollo")
     session = await memory.session_of(facts)

@@ -168,17 +168,18 @@ class Sessions(Table):
         joined: the keys of the shared scopes that its host has named, with line breaks between.
         Events that are ready now count as delivered to a new one, by their numbers: clocks of hosts differ.
         """
+        scopes = [scope, *joined.splitlines()]
 
         def work(database: Database) -> tuple[str, bool]:
             opened = database.execute(SQL["sessions.open"], (session_id, key, scope, at, at))
             if opened.rowcount:
-                database.execute(_READY, (session_id, scope, self._slot.number))
+                database.execute(_READY, (session_id, json.dumps(scopes), self._slot.number))
             mine = "UPDATE sessions SET slot = ?, joined = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
             database.execute(mine, (self._slot.number, joined, key, scope))
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
             return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
-        return await self._write(scope, work)
+        return await self._write(scopes, work)
 
     async def join(self, session_id: str, joined: str) -> None:
         """Store the keys of the shared scopes that a session reads beside its own, with line breaks between."""
