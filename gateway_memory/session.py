@@ -386,12 +386,16 @@ class SessionRegistry:
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
 
-    def get(self, key: str, scope: Scope, origin: Scope) -> Session:
-        """Return the key's session in a scope. Create it if there is none. origin: as in Who."""
+    def get(self, key: str, scope: Scope, origin: Scope | None = None, joined: tuple[Scope, ...] = ()) -> Session:
+        """Return the key's session in a scope. Create it if there is none.
+
+        origin: as in Who; None keeps it. joined: what a session that is created has joined.
+        """
         session = self._by_key.get((key, scope.key))
         if session is None:
-            session = self._by_key[key, scope.key] = self._made(Who(key=key, scope=scope, origin=origin))
-        session.who = replace(session.who, origin=origin)
+            who = Who(key=key, scope=scope, origin=scope, joined=joined)
+            session = self._by_key[key, scope.key] = self._made(who)
+        session.who = replace(session.who, origin=origin or session.who.origin)
         return session
 
     def _made(self, who: Who) -> Session:

@@ -424,9 +424,8 @@ class ConversationCalls(Calls):
         opened = self._opened()
         key = _checked_key(key)
         sessions: list[Session] = []
-        for name in await opened.storage.sessions.open_scopes(key):
-            scope = Scope.parse(name)
-            session = opened.sessions.get(key, scope, scope)
+        for scope, joined in await opened.storage.sessions.open_scopes(key):
+            session = opened.sessions.get(key, Scope.parse(scope), joined=Scope.parse_all(joined))
             await opened.starter.start(session)
             sessions.append(session)
         return sessions

@@ -175,6 +175,16 @@ async def test_updates_of_a_project_that_wait_over_a_restart_are_restored(tmp_pa
         assert not (await memory.before_reply(bob, "Good morning again!")).updates
 
 
+async def test_the_open_sessions_of_a_key_keep_what_they_have_joined(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        await memory.start_session(ANNA, user="anna", project="Apollo")
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        (session,) = await memory.open_sessions(ANNA)
+        assert session.who.joined == (Scope.parse("project:Apollo"),)
+        attached = await memory.attach_session(session.session_id, project="Apollo")
+        assert attached.who.joined == session.who.joined
+
+
 async def test_a_host_that_states_facts_names_the_project(memory: GatewayMemory) -> None:
     facts = Facts(key="k", channel="telegram", chat_type="direct", sender_id="7", chat_id="7", project="Apollo")
     session = await memory.session_of(facts)

@@ -191,10 +191,10 @@ class Sessions(Table):
         slots = await self._column(scope, query, key, scope, self._slot.number)
         return bool(slots and await self._slot.living(slots))
 
-    async def open_scopes(self, key: str) -> list[str]:
-        """Return the scopes in which a key has an open session."""
-        query = "SELECT scope FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
-        return await self._column((), query, key)
+    async def open_scopes(self, key: str) -> list[tuple[str, str]]:
+        """Return the scopes in which a key has an open session, each with the keys that the session has joined."""
+        query = "SELECT scope, joined FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
+        return await self._rows((), query, key)
 
     async def find(self, session_id: str) -> KnownSession | None:
         """Return the session of an id, or None."""
