@@ -316,13 +316,13 @@ class ContextBuilder:
                 reply.blocks.append(quotations_block(session, exchanges, reply.message, zone, budget, first))
 
     async def _inject_notice(self, reply: _Reply) -> None:
-        """Inject the notice that MEMORY.md is full, once."""
-        ledger, scope, seconds = self._storage.ledger, reply.session.scope.key, reply.within(_JOURNAL_WITHIN)
-        # Without time, the notice would be taken, and nobody would read it.
-        if seconds <= 0 or not ledger.may_be_due(scope, MEMORY_FULL):
+        """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""
+        ledger, scope = self._storage.ledger, reply.session.scope.key
+        if not ledger.may_be_due(scope, MEMORY_FULL):
             return
-        if await self.runner.run("notice", seconds, ledger.take_notice(scope, MEMORY_FULL)):
+        if await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.is_due(scope, MEMORY_FULL)):
             reply.blocks.append(full_block())
+            await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.take_notice(scope, MEMORY_FULL))
 
     # What the stages need
 
