@@ -190,7 +190,7 @@ class PendingUpdates:
 
 
 class Position(NamedTuple):
-    """The state of its scope's files up to which a session has received new lines.
+    """The state of a scope's files up to which a session has received new lines.
 
     generation: the index's; it rises when the index is made anew. revision: the scope's in that index; None before the
     first look.
@@ -244,7 +244,8 @@ class Session:
         self.session_id = ""
         self.in_context = InContext()
         self.pending = PendingUpdates(settings)
-        self.position = Position()
+        self.positions: Mapping[str, Position] = {}
+        """How far it has received the new lines of each scope that it reads, by the scope's key."""
         self.switches = Switches()
         self.is_open = False
         self.ending = False
@@ -330,7 +331,7 @@ class Session:
         ephemeral, self.in_context = self.in_context.ephemeral, InContext()
         self.in_context.ephemeral = ephemeral
         self.pending.clear()
-        self.position = Position()
+        self.positions = {}
         self.digest, self.opening_state = "", None
         self.recent.clear()
 

@@ -25,7 +25,7 @@ from gateway_memory.identity import Facts, Refused, Speaker, who, without_secret
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import Session, Who
+from gateway_memory.session import Position, Session, Who
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
@@ -345,7 +345,8 @@ class ConversationCalls(Calls):
             return
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
-        _, rows = await opened.storage.recaller.added_since(session.scope.key, session.position.revision or 0)
+        known = session.positions.get(session.scope.key, Position())
+        _, rows = await opened.storage.recaller.added_since(session.scope.key, known.revision or 0)
         session.in_context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(

@@ -252,7 +252,7 @@ class ContextBuilder:
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
-            context, reply.session.position = reply.session.in_context, new.position
+            context, reply.session.positions = reply.session.in_context, {**reply.session.positions, **new.positions}
             reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
             context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
             with reply.timed("search_again"):
@@ -343,10 +343,6 @@ class ContextBuilder:
         session = reply.session
         if not session.on("autoRecall"):
             return None
-        if session.who.joined:
-            seconds = reply.left(_SEARCH_UNTIL) * _FILES_WITHIN
-            follows = asyncio.gather(*map(self._storage.follower.refresh, session.who.joined))
-            await self.runner.completes("sync", seconds, follows)
         if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
             return Recall()
         settings, span = session.settings.auto_recall, reply.asked_span

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from extractor import Candidate, concerned
 from gateway_memory import OWNER, Facts, GatewayMemory, Session, UsageError, load_config
@@ -102,6 +103,38 @@ async def test_open_sessions_of_a_project_hear_of_what_is_new_in_it(memory: Gate
     assert joined is bob
     await say(memory, anna, "We decided to use Kafka for the events of Apollo.")
     assert "Kafka" not in (await memory.before_reply(bob, "Hello again, what is new?")).text
+
+
+async def test_new_lines_of_a_project_are_told_without_a_broker_and_its_files_compared_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        GatewayMemory(load_config(), workspace=tmp_path) as one,
+        GatewayMemory(load_config(), workspace=tmp_path) as other,
+    ):
+        anna = await one.start_session(ANNA, user="anna", project="Apollo")
+        bob = await other.start_session(BOB, user="bob", project="Apollo")
+        await say(one, anna, "We decided to use Redis for the queue of Apollo.")
+        assert not (await one.before_reply(anna, "Good morning!")).changes, "she has said it herself"
+        context = await other.before_reply(bob, "Good morning!")
+        assert ["Redis" in row.entry.text for row in context.changes] == [True]
+        assert "[Memory Changes]" in context.text
+        (file,) = (tmp_path / Scope.parse("project:Apollo").folder).glob("**/*.md")
+        file.write_text(file.read_text() + "- Apollo's mascot is a heron\n")
+        follower, refreshed = parts(other).storage.follower, []
+        refresh = follower.refresh
+
+        async def counted(scope: Scope) -> int:
+            refreshed.append(scope.key)
+            return await refresh(scope)
+
+        monkeypatch.setattr(follower, "refresh", counted)
+        context = await other.before_reply(bob, "Which mascot does Apollo have?")
+        assert "heron" in context.text
+        assert any("heron" in hit.text for hit in context.recalled)
+        assert sorted(refreshed) == ["project:Apollo", "user:bob"]
+        context = await other.before_reply(bob, "Good evening!")
+        assert (context.changes, context.updates) == ((), ())
 
 
 async def test_a_projects_memory_is_corrected_forgotten_and_brought_back_by_its_id(memory: GatewayMemory) -> None:
