@@ -458,7 +458,7 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
         if not await opened.builder.runner.completes("begin", left, begin):
-            return Context(outcome="timeout")
+            return Context(outcome="timeout" if session.on("autoRecall") else "disabled")
     deliver_pending = True
     if opened.storage.wait_notified is not None and len(session.pending.inbox):  # they may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
