@@ -28,7 +28,7 @@ class DeadlineRunner:
     async def run(self, part: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
         task = asyncio.ensure_future(work)
-        with self._runtime.metrics.timed(f"before_reply.{part}"):
+        with self._runtime.metrics.timed(f"part.{part}"):
             if not task.done():
                 await asyncio.wait([task], timeout=seconds)
         if not task.done():
