@@ -330,7 +330,7 @@ class ConversationCalls(Calls):
         file: relative to the session's folder ("MEMORY.md", "memory/2026-11-21.md"), or absolute inside it.
 
         Raises:
-            UsageError: `file` is not a Markdown file inside the session's folder.
+            UsageError: `file` is not a Markdown file inside the session's folder, or the memory has no workspace.
             StoreError: the file could not be read.
         """
         opened = self._opened(session)
