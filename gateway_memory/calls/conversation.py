@@ -354,9 +354,10 @@ class ConversationCalls(Calls):
     ) -> None:
         """End a session and save its summary if it has none. The next message under its key opens a new session.
 
-        The call takes a second at most. A summary that cannot be made raises nothing. With a model, the record
-        is by rules at first; `flush` waits for the model's. Ending a session twice has no effect. An end that was
-        cancelled or that raised can be repeated.
+        The call waits for no model. With one, it waits a second at most for the rules to read the last turns, and the
+        record is by rules at first; `flush` waits for the model's. Without one, the rules read all of the last turns,
+        which takes longer where many wait. A summary that cannot be made raises nothing. Ending a session twice has no
+        effect. An end that was cancelled or that raised can be repeated.
 
         reason: completed, aborted, error, window_close, user_close, reset (`/new`), or a reason of the host's own.
         error: what went wrong, in the host's words. It is stored without secrets, and not stored for an incognito
