@@ -18,7 +18,7 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.finder import WordSearch
+from gateway_memory.context.finder import TERMS, WordSearch
 from gateway_memory.context.hits import (
     Exchange,
     exchanges_of,
@@ -56,9 +56,6 @@ _WEAK: Final = 3
 """How many hits below the least score are reported."""
 _CANDIDATES_FACTOR: Final = 2
 """How many times as many exchanges are searched for as are quoted, since some are in context already."""
-_TERMS: Final = frozenset(
-    "words meaning recency importance form speaker date turn task version".split()
-)  # the summands of a rank; the rest is left out
 _MILLISECONDS: Final = 1000.0
 
 Outcome = RecallOutcome | Literal["disabled"]
@@ -173,7 +170,7 @@ class _Reply:
 
 
 def _considered(hit: Hit, fate: Fate) -> Considered:
-    terms = {name: value for name, value in hit.parts.items() if name in _TERMS}
+    terms = {name: value for name, value in hit.parts.items() if name in TERMS}
     return Considered(id=hit.id, fate=fate, score=hit.score, terms=terms)
 
 

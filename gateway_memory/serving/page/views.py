@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from extractor import CATEGORIES
-from gateway_memory.commands.search import KINDS, TERMS, as_filter
+from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.config.load import (
     KeyPath,
     chinese_meanings,
@@ -29,6 +29,7 @@ from gateway_memory.config.load import (
     scan,
 )
 from gateway_memory.config.settings import Config
+from gateway_memory.context.finder import TERMS
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
