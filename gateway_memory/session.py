@@ -245,7 +245,8 @@ class Session:
         self.session_id = ""
         self.in_context = InContext()
         self.pending = PendingUpdates(settings)
-        self.position = Position()
+        self.positions: Mapping[str, Position] = {}
+        """How far it has received the new lines of each scope that it reads, by the scope's key."""
         self.switches = Switches()
         self.is_open = False
         self.ending = False
@@ -331,7 +332,7 @@ class Session:
         ephemeral, self.in_context = self.in_context.ephemeral, InContext()
         self.in_context.ephemeral = ephemeral
         self.pending.clear()
-        self.position = Position()
+        self.positions = {}
         self.digest, self.opening_state = "", None
         self.recent.clear()
 
@@ -387,12 +388,16 @@ class SessionRegistry:
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
 
-    def get(self, key: str, scope: Scope, origin: Scope) -> Session:
-        """Return the key's session in a scope. Create it if there is none. origin: as in Who."""
+    def get(self, key: str, scope: Scope, origin: Scope | None = None, joined: tuple[Scope, ...] = ()) -> Session:
+        """Return the key's session in a scope. Create it if there is none.
+
+        origin: as in Who; None keeps it. joined: what a session that is created has joined.
+        """
         session = self._by_key.get((key, scope.key))
         if session is None:
-            session = self._by_key[key, scope.key] = self._made(Who(key=key, scope=scope, origin=origin))
-        session.who = replace(session.who, origin=origin)
+            who = Who(key=key, scope=scope, origin=scope, joined=joined)
+            session = self._by_key[key, scope.key] = self._made(who)
+        session.who = replace(session.who, origin=origin or session.who.origin)
         return session
 
     def _made(self, who: Who) -> Session:

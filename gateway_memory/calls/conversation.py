@@ -25,7 +25,7 @@ from gateway_memory.identity import Facts, Refused, Speaker, who, without_secret
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import Session, Who
+from gateway_memory.session import Position, Session, Who
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
@@ -328,7 +328,7 @@ class ConversationCalls(Calls):
         file: relative to the session's folder ("MEMORY.md", "memory/2026-11-21.md"), or absolute inside it.
 
         Raises:
-            UsageError: `file` is not a Markdown file inside the session's folder.
+            UsageError: `file` is not a Markdown file inside the session's folder, or the memory has no workspace.
             StoreError: the file could not be read.
         """
         opened = self._opened(session)
@@ -343,7 +343,8 @@ class ConversationCalls(Calls):
             return
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
-        _, rows = await opened.storage.recaller.added_since(session.scope.key, session.position.revision or 0)
+        known = session.positions.get(session.scope.key, Position())
+        _, rows = await opened.storage.recaller.added_since(session.scope.key, known.revision or 0)
         session.in_context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
@@ -351,9 +352,10 @@ class ConversationCalls(Calls):
     ) -> None:
         """End a session and save its summary if it has none. The next message under its key opens a new session.
 
-        The call takes a second at most. A summary that cannot be made raises nothing. With a model, the record
-        is by rules at first; `flush` waits for the model's. Ending a session twice has no effect. An end that was
-        cancelled or that raised can be repeated.
+        The call waits for no model. With one, it waits a second at most for the rules to read the last turns, and the
+        record is by rules at first; `flush` waits for the model's. Without one, the rules read all of the last turns,
+        which takes longer where many wait. A summary that cannot be made raises nothing. Ending a session twice has no
+        effect. An end that was cancelled or that raised can be repeated.
 
         reason: completed, aborted, error, window_close, user_close, reset (`/new`), or a reason of the host's own.
         error: what went wrong, in the host's words. It is stored without secrets, and not stored for an incognito
@@ -422,9 +424,8 @@ class ConversationCalls(Calls):
         opened = self._opened()
         key = _checked_key(key)
         sessions: list[Session] = []
-        for name in await opened.storage.sessions.open_scopes(key):
-            scope = Scope.parse(name)
-            session = opened.sessions.get(key, scope, scope)
+        for scope, joined in await opened.storage.sessions.open_scopes(key):
+            session = opened.sessions.get(key, Scope.parse(scope), joined=Scope.parse_all(joined))
             await opened.starter.start(session)
             sessions.append(session)
         return sessions
@@ -456,7 +457,7 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.ready_to_write(session) if linked else opened.starter.start(session)
         if not await opened.builder.runner.completes("begin", left, begin):
-            return Context(outcome="timeout")
+            return Context(outcome="timeout" if session.on("autoRecall") else "disabled")
     deliver_pending = True
     # the person whom they are about may have been deleted since
     if opened.storage.wait_notified is not None and len(session.pending.inbox):

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from extractor import Candidate, Decision, Known, Turn, concerned
 from gateway_memory.errors import StoreBusyError
@@ -20,7 +20,7 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled
+from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled, State
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE, Storage
 from notifier import Announcer, Event, MemoryChange, split
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 
-State = Literal["superseded", "forgotten", "expired", "undone", "retracted"]
 _LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", "rated")
 """The lists of a draft that its plan has as tuples."""
 

@@ -158,8 +158,7 @@ class Merger:
         if not await self._is_unedited(scope, memory):
             return
         draft.by_rules.remove(memory)
-        draft.retired.append(Retired(memory=memory, state="retracted"))
-        draft.note("retracted", "model", memory.id, turn=memory.turn)
+        draft.retire(memory, "retracted", "model", turn=memory.turn)
         changes = await self._storage.ledger.undoable(scope.key, _LOOKED_BACK)
         replaced = {
             item.memory.id: item.memory

@@ -69,7 +69,8 @@ class Filing:
     ) -> bool:
         """Merge what was extracted from a draft's turns, and execute the draft.
 
-        Return False, with the draft not executed, if `holds` says no.
+        Return False, without executing the draft, if `holds` says no. Candidates for shared scopes are saved before
+        it is asked again under the lock; saved once more, they are skipped as known.
 
         empty: the reason to record for a turn without candidates.
         retracted: the ids of those memories of the rules that the model found to be wrong.

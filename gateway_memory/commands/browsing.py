@@ -1,6 +1,5 @@
 """Reads for the page: memories with their sources, days, conversations and replies of one scope."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Final
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.session import Session
-from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.documents import MEMORY_FILE, digest_of
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.links import root_of
@@ -258,8 +257,3 @@ def _begun(record: MemoryRecord, history: Sequence[HistoryLine]) -> MemoryRecord
 def _ended(state: str, history: Sequence[HistoryLine]) -> float:
     """Return when a memory ended: its last event, or 0 if it stands."""
     return history[-1].at if history and state != "active" else 0.0
-
-
-def digest_of(text: str) -> str:
-    """Return a digest of a document's text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

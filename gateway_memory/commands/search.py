@@ -10,7 +10,7 @@ from extractor import CATEGORIES
 from gateway_memory.commands.command import CommandPorts, NotDone, Option, phrase, shown
 from gateway_memory.commands.memories import memory_row
 from gateway_memory.context.blocks import nothing_remembered
-from gateway_memory.context.finder import ARCHIVED, RECALLED, Found
+from gateway_memory.context.finder import ARCHIVED, RECALLED, TERMS, Found
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.errors import UsageError
@@ -40,7 +40,6 @@ _MOST: Final = 50
 _LONGEST_NUMBER: Final = 9
 """Digits."""
 _DASHES: Final = ("--", "—", "–")  # telephones turn two hyphens into a dash
-TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
 _PARAMETERS: Final = {"session": "session_key", "kind": "kinds"}
 """The options that the call names otherwise."""
 _SHOWN_FROM: Final = 0.005

@@ -18,7 +18,7 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.finder import WordSearch
+from gateway_memory.context.finder import TERMS, WordSearch
 from gateway_memory.context.hits import (
     Exchange,
     exchanges_of,
@@ -56,9 +56,6 @@ _WEAK: Final = 3
 """How many hits below the least score are reported."""
 _CANDIDATES_FACTOR: Final = 2
 """Search for this many times the quoted exchanges: some are in context already."""
-_TERMS: Final = frozenset(
-    "words meaning recency importance form speaker date turn task version".split()
-)  # the summands of a rank; the rest is left out
 _MILLISECONDS: Final = 1000.0
 
 Outcome = RecallOutcome | Literal["disabled"]
@@ -173,7 +170,7 @@ class _Reply:
 
 
 def _considered(hit: Hit, fate: Fate) -> Considered:
-    terms = {name: value for name, value in hit.parts.items() if name in _TERMS}
+    terms = {name: value for name, value in hit.parts.items() if name in TERMS}
     return Considered(id=hit.id, fate=fate, score=hit.score, terms=terms)
 
 
@@ -252,7 +249,7 @@ class ContextBuilder:
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
-            context, reply.session.position = reply.session.in_context, new.position
+            context, reply.session.positions = reply.session.in_context, {**reply.session.positions, **new.positions}
             reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
             context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
             with reply.timed("search_again"):
@@ -316,13 +313,13 @@ class ContextBuilder:
                 reply.blocks.append(quotations_block(session, exchanges, reply.message, zone, budget, first))
 
     async def _inject_notice(self, reply: _Reply) -> None:
-        """Inject the notice that MEMORY.md is full, once."""
-        ledger, scope, seconds = self._storage.ledger, reply.session.scope.key, reply.within(_JOURNAL_WITHIN)
-        # Without time, the notice would be taken, and nobody would read it.
-        if seconds <= 0 or not ledger.may_be_due(scope, MEMORY_FULL):
+        """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""
+        ledger, scope = self._storage.ledger, reply.session.scope.key
+        if not ledger.may_be_due(scope, MEMORY_FULL):
             return
-        if await self.runner.run("notice", seconds, ledger.take_notice(scope, MEMORY_FULL)):
+        if await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.is_due(scope, MEMORY_FULL)):
             reply.blocks.append(full_block())
+            await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.take_notice(scope, MEMORY_FULL))
 
     # What the stages need
 
@@ -343,10 +340,6 @@ class ContextBuilder:
         session = reply.session
         if not session.on("autoRecall"):
             return None
-        if session.who.joined:
-            seconds = reply.left(_SEARCH_UNTIL) * _FILES_WITHIN
-            follows = asyncio.gather(*map(self._storage.follower.refresh, session.who.joined))
-            await self.runner.completes("sync", seconds, follows)
         if is_greeting(reply.message) or is_small_talk(reply.message):  # earlier messages do not matter to it
             return Recall()
         settings, span = session.settings.auto_recall, reply.asked_span

@@ -1,11 +1,12 @@
 """Runs each part of a reply's context with a timeout. Also compares the files, since a disk may hang."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.scope import Scope
 from gateway_memory.session import Position, Session
 from gateway_memory.sync.follower import Storage, is_announced
 from recall import Stored
@@ -25,7 +26,7 @@ class DeadlineRunner:
     async def run(self, part: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
         task = asyncio.ensure_future(work)
-        with self._runtime.metrics.timed(f"before_reply.{part}"):
+        with self._runtime.metrics.timed(f"part.{part}"):
             if not task.done():
                 await asyncio.wait([task], timeout=seconds)
         if not task.done():
@@ -67,9 +68,9 @@ _HANGING_SECONDS: Final = 0.02
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: the new rows, and the position that the session has with them."""
+    """What a refresh found: the new rows, and the positions that the session has with them, by scope."""
 
-    position: Position
+    positions: Mapping[str, Position]
     rows: tuple[Stored, ...]
 
 
@@ -81,14 +82,17 @@ class ChangeDetector:
         self._runner = runner
         self._refreshing: dict[str, asyncio.Future[FileChanges | None]] = {}
 
-    async def first(self, session: Session, seconds: float) -> int | None:
-        """Index a session's files and load its scope; return its revision, None when that takes longer."""
-        return await self._runner.run("open", seconds, self._first(session))
+    async def first(self, session: Session, seconds: float) -> Mapping[str, Position]:
+        """Index a session's files and load its scopes; return its positions by scope, {} when that takes longer."""
+        generation, scopes = self._storage.recaller.generation, session.who.scopes
+        revisions = await self._runner.run("open", seconds, asyncio.gather(*map(self._first, scopes)))
+        known = zip(scopes, revisions or (), strict=False)
+        return {scope.key: Position(generation, revision) for scope, revision in known}
 
-    async def _first(self, session: Session) -> int:
-        await self._storage.follower.refresh(session.scope)
-        await self._storage.recaller.warm(session.scope.key)
-        return await self._storage.recaller.revision(session.scope.key)
+    async def _first(self, scope: Scope) -> int:
+        await self._storage.follower.refresh(scope)
+        await self._storage.recaller.warm(scope.key)
+        return await self._storage.recaller.revision(scope.key)
 
     async def since_last(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files; None where nothing is, or the disk takes longer.
@@ -105,20 +109,26 @@ class ChangeDetector:
         return await self._runner.run("sync", seconds, refreshing)
 
     async def _refresh(self, session: Session) -> FileChanges | None:
-        known, change = session.position, await self._storage.follower.refresh(session.scope)
+        refreshed = await asyncio.gather(*(self._refresh_scope(session, scope) for scope in session.who.scopes))
+        changes = [each for each in refreshed if each]
+        positions = {key: position for each in changes for key, position in each.positions.items()}
+        return FileChanges(positions, tuple(row for each in changes for row in each.rows)) if changes else None
+
+    async def _refresh_scope(self, session: Session, scope: Scope) -> FileChanges | None:
+        known, change = session.positions.get(scope.key, Position()), await self._storage.follower.refresh(scope)
         generation = self._storage.recaller.generation
         if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
-            return FileChanges(Position(generation, await self._first(session), change), ())
+            return FileChanges({scope.key: Position(generation, await self._first(scope), change)}, ())
         if known.last_change == change:
             return None
-        revision, rows = await self._storage.recaller.added_since(session.scope.key, known.revision)
-        news = await self._of_others(session, tuple(filter(is_announced, rows)))
-        return FileChanges(Position(generation, revision, change), news)
+        revision, rows = await self._storage.recaller.added_since(scope.key, known.revision)
+        news = await self._of_others(session, scope, tuple(filter(is_announced, rows)))
+        return FileChanges({scope.key: Position(generation, revision, change)}, news)
 
-    async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
+    async def _of_others(self, session: Session, scope: Scope, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
         """Leave out what this session has said itself; another process may have written it to the file."""
         own = {row.entry.id for row in rows if row.entry.session == session.key}
         own -= {identity for identity in own if identity in session.in_context.removed}  # back: it is news
-        said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}
+        said = await self._storage.ledger.memories(scope.key, sorted(own)) if own else {}
         return tuple(row for row in rows if row.entry.id not in said or said[row.entry.id].text != row.entry.text)

@@ -141,6 +141,8 @@ RECALLED: Final = frozenset({"memory", "note", "episode"})
 """The kinds of hits that recall finds."""
 _EPISODE: Final = "episode"
 _OF_FILES: Final = RECALLED - {_EPISODE}
+TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
+"""The summands of a rank that are reported."""
 
 
 class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with values

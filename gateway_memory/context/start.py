@@ -33,7 +33,7 @@ from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.runtime.ground import day_of, get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.session import OpeningState, Position, Session, SessionRegistry
+from gateway_memory.session import OpeningState, Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of
@@ -370,9 +370,8 @@ class SessionStarter:
             self._subscriptions.subscribe(session)
             waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
-            generation = self._storage.recaller.generation
             await self._builder.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.position = Position(generation, await self._builder.detector.first(session, _OPENING_SECONDS))
+            session.positions = await self._builder.detector.first(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
                 await self._in_time(session, self._open(session, waiting))
             session.is_open = True

@@ -45,7 +45,7 @@ def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
     hunks = tuple(
         Hunk(at=edit.at, before=tuple(old[edit.start : edit.end]), after=edit.lines) for edit in _edits(old, new)
     )
-    return Patch(file=file, made=made, digest=_digest(after), hunks=hunks)
+    return Patch(file=file, made=made, digest=digest_of(after), hunks=hunks)
 
 
 def _is_pair(lines: tuple[str, str]) -> bool:
@@ -54,7 +54,7 @@ def _is_pair(lines: tuple[str, str]) -> bool:
 
 def taken_back(text: str, patch: Patch) -> str | None:
     """Return the text before the patch; None if the text is not the patch's result, or if the patch changed nothing."""
-    if not patch.hunks or _digest(text) != patch.digest:
+    if not patch.hunks or digest_of(text) != patch.digest:
         return None
     lines = text.split("\n")
     for hunk in reversed(patch.hunks):
@@ -62,7 +62,8 @@ def taken_back(text: str, patch: Patch) -> str | None:
     return "\n".join(lines)
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """Return a digest of a document's text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 

@@ -117,6 +117,11 @@ def content_id(*parts: str) -> str:
     return b32encode(digest).decode().lower()
 
 
+def without_spaces(text: str) -> str:
+    """Return a text without its spaces and line breaks, to compare texts by their letters."""
+    return "".join(text.split())
+
+
 def one_line(text: str) -> str:
     """Return a text in the form for a file: one line, no control characters or lone surrogates, limited in length."""
     cleaned = "".join(

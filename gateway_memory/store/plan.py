@@ -115,12 +115,16 @@ Cause = Literal[
 ]
 
 
+State = Literal["superseded", "forgotten", "expired", "undone", "retracted"]
+"""Why a memory was removed from its file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retired:
     """A memory that is removed from its file, and the reason. The journal keeps its last text."""
 
     memory: MemoryRecord
-    state: Literal["superseded", "forgotten", "expired", "undone", "retracted"]
+    state: State
     replaced_by: str = ""
 
 

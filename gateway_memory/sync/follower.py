@@ -18,7 +18,7 @@ from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
+from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, without_spaces
 from gateway_memory.store.plan import MemoryRecord
 from notifier import Announcer, MemoryChange
 from recall import Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
@@ -451,7 +451,7 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
 def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
     passages = passages_of(user)
-    own = _letters(own_words(user))
+    own = without_spaces(own_words(user))
     most = 1 - _LEAST_IMPORTANCE
     of_user = [
         (passage, _LEAST_IMPORTANCE + most * telling(passage) if _is_own(passage, own) else _BORROWED_IMPORTANCE)
@@ -464,11 +464,7 @@ def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tupl
 
 def _is_own(passage: str, own: str) -> bool:
     quoted = sum(left != right for left, right in zip(passage, without_quotations(passage), strict=True))
-    return _letters(passage) in own and quoted <= _MOST_QUOTED * len(passage)
-
-
-def _letters(text: str) -> str:
-    return "".join(text.split())
+    return without_spaces(passage) in own and quoted <= _MOST_QUOTED * len(passage)
 
 
 # The store of a memory with its index, and a memory of the index as a record.

@@ -696,6 +696,22 @@ async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> Non
     assert await store.event_log.undelivered("owner", "s1", since=9.0) == []
 
 
+async def test_a_session_is_delivered_what_it_was_not_shown_of_a_scope_that_it_has_joined(store: Store) -> None:
+    log, changes = store.event_log, (MemoryChange(id="abcdefgh", text="t", at=5.0),)
+
+    async def add(scope: str, plan: int | None) -> None:
+        event = Event(scope=scope, at=5.0, changes=changes)
+        await store.turns._write(scope, lambda database: log.add(database, [event], plan=plan, now=5.0))
+
+    await add("project:x y", 7)
+    await store.sessions.open("chat", "owner", "s1", 1.0, joined="project:x y")
+    await store.turns._write("project:x y", lambda database: log.mark_ready(database, 7))
+    await add("project:x y", None)
+    await add("project:z", None)
+    assert [each.number for each in await log.undelivered("project:x y", "s1", since=0.0)] == [1, 2]
+    assert await log.undelivered("owner", "s1", since=0.0) == []
+
+
 # Whatever is kept
 
 

@@ -311,9 +311,12 @@ async def test_a_disk_on_which_the_index_stalls(tmp_path: Path, gate: Gate, monk
         assert LINES[1] in (await until("full", memory, session, "is Lena allergic to peanuts?")).text
 
 
-async def test_a_session_that_cannot_begin_in_time(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("recalls", [True, False])
+async def test_a_session_that_cannot_begin_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, recalls: bool
+) -> None:
     kept(tmp_path)
-    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+    async with GatewayMemory(hasty(embedder=WORDS, enabled=recalls), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.end_session(session, reason="reset")
         opened = asyncio.Event()
@@ -325,6 +328,8 @@ async def test_a_session_that_cannot_begin_in_time(tmp_path: Path, gate: Gate, m
 
         monkeypatch.setattr(parts(memory).storage.sessions, "open", hanging)
         context = await ask(memory, session)
-        assert (context.outcome, context.text) == ("timeout", "")
+        assert (context.outcome, context.text) == ("timeout" if recalls else "disabled", "")
+        assert (context.report is not None) == recalls
         opened.set()
-        assert (await until("full", memory, session)).recalled
+        if recalls:
+            assert (await until("full", memory, session)).recalled

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from inside import parts
@@ -117,6 +118,34 @@ async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path)
             session = await memory.start_session("two", user=OWNER)
             texts = [(await memory.before_reply(session, f"message {number}")).text for number in range(2)]
             assert ["[Memory Notice]" in text for text in texts] == expected
+
+
+async def test_a_notice_that_was_too_late_for_a_reply_is_told_in_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with GatewayMemory(small_memory_md(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await fill(memory, session)
+        ledger, answers = parts(memory).storage.ledger, asyncio.Event()
+        rows, change = ledger._rows, ledger._change
+
+        async def late_rows(scopes: str, query: str, *values: object) -> list[Any]:
+            if "marks" in query:
+                await answers.wait()
+            return await rows(scopes, query, *values)
+
+        async def late_change(scopes: str, query: str, *values: object) -> int:
+            if "marks" in query:
+                await answers.wait()
+            return await change(scopes, query, *values)
+
+        monkeypatch.setattr(ledger, "_rows", late_rows)
+        monkeypatch.setattr(ledger, "_change", late_change)
+        texts = [(await memory.before_reply(session, "message")).text]
+        answers.set()
+        await asyncio.sleep(0.1)
+        texts += [(await memory.before_reply(session, f"message {number}")).text for number in range(2)]
+        assert ["[Memory Notice]" in text for text in texts] == [False, True, False]
 
 
 async def test_what_another_process_marked_is_told_when_a_session_starts(tmp_path: Path) -> None:

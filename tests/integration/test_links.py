@@ -92,6 +92,9 @@ async def test_both_have_what_both_had_and_come_apart_again(tmp_path: Path) -> N
         await memory.save_summary(of_two, topic="Cordial", summary="Cordial was brewed by the grandmother.")
         before = of_two.session_id
         assert "share one memory" in await link(memory, two, one)
+        linked = await session_of(memory, two)
+        assert linked in await memory.open_sessions(linked.key)
+        assert linked.who.origin != linked.scope, "it still knows who speaks"
         both = ["Grandmother brews elderflower cordial", "Nobody irons the velvet curtains"]
         both += ["The lighthouse keeper paints walruses"]
         assert await texts(memory, one) == await texts(memory, two) == both, "and nothing twice"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from extractor import Candidate, concerned
 from gateway_memory import OWNER, Facts, GatewayMemory, Session, UsageError, load_config
@@ -104,6 +105,38 @@ async def test_open_sessions_of_a_project_hear_of_what_is_new_in_it(memory: Gate
     assert "Kafka" not in (await memory.before_reply(bob, "Hello again, what is new?")).text
 
 
+async def test_new_lines_of_a_project_are_told_without_a_broker_and_its_files_compared_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        GatewayMemory(load_config(), workspace=tmp_path) as one,
+        GatewayMemory(load_config(), workspace=tmp_path) as other,
+    ):
+        anna = await one.start_session(ANNA, user="anna", project="Apollo")
+        bob = await other.start_session(BOB, user="bob", project="Apollo")
+        await say(one, anna, "We decided to use Redis for the queue of Apollo.")
+        assert not (await one.before_reply(anna, "Good morning!")).changes, "she has said it herself"
+        context = await other.before_reply(bob, "Good morning!")
+        assert ["Redis" in row.entry.text for row in context.changes] == [True]
+        assert "[Memory Changes]" in context.text
+        (file,) = (tmp_path / Scope.parse("project:Apollo").folder).glob("**/*.md")
+        file.write_text(file.read_text() + "- Apollo's mascot is a heron\n")
+        follower, refreshed = parts(other).storage.follower, []
+        refresh = follower.refresh
+
+        async def counted(scope: Scope) -> int:
+            refreshed.append(scope.key)
+            return await refresh(scope)
+
+        monkeypatch.setattr(follower, "refresh", counted)
+        context = await other.before_reply(bob, "Which mascot does Apollo have?")
+        assert "heron" in context.text
+        assert any("heron" in hit.text for hit in context.recalled)
+        assert sorted(refreshed) == ["project:Apollo", "user:bob"]
+        context = await other.before_reply(bob, "Good evening!")
+        assert (context.changes, context.updates) == ((), ())
+
+
 async def test_a_projects_memory_is_corrected_forgotten_and_brought_back_by_its_id(memory: GatewayMemory) -> None:
     anna = await memory.start_session(ANNA, user="anna", project="Apollo")
     await say(memory, anna, "We decided to use Redis in Apollo.")
@@ -161,6 +194,28 @@ async def test_a_restart_forgets_no_turn_of_a_project(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
         await memory.flush()
         assert await texts(memory, "project:Apollo") == ["We decided to use Redis in Apollo"]
+
+
+async def test_updates_of_a_project_that_wait_over_a_restart_are_restored(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        anna = await memory.start_session(ANNA, user="anna", project="Apollo")
+        await memory.start_session(BOB, user="bob", project="Apollo")
+        await say(memory, anna, "We decided to use Redis in Apollo.")
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        bob = await memory.start_session(BOB, user="bob", project="Apollo")
+        context = await memory.before_reply(bob, "Good morning!")
+        assert ["Redis" in change.text for change in context.updates] == [True]
+        assert not (await memory.before_reply(bob, "Good morning again!")).updates
+
+
+async def test_the_open_sessions_of_a_key_keep_what_they_have_joined(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        await memory.start_session(ANNA, user="anna", project="Apollo")
+    async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        (session,) = await memory.open_sessions(ANNA)
+        assert session.who.joined == (Scope.parse("project:Apollo"),)
+        attached = await memory.attach_session(session.session_id, project="Apollo")
+        assert attached.who.joined == session.who.joined
 
 
 async def test_a_host_that_states_facts_names_the_project(memory: GatewayMemory) -> None:

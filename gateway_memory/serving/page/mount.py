@@ -20,7 +20,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from gateway_memory.commands.browsing import digest_of
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
@@ -38,6 +37,7 @@ from gateway_memory.serving.page.views import (
     word,
 )
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
+from gateway_memory.store.documents import digest_of
 from gateway_memory.transfer.deletion import lines_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.

@@ -17,8 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from extractor import CATEGORIES
-from gateway_memory.commands.browsing import digest_of
-from gateway_memory.commands.search import KINDS, TERMS, as_filter
+from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.config.load import (
     KeyPath,
     chinese_meanings,
@@ -30,13 +29,14 @@ from gateway_memory.config.load import (
     scan,
 )
 from gateway_memory.config.settings import Config
+from gateway_memory.context.finder import TERMS
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
-from gateway_memory.store.documents import is_writable
+from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter

@@ -229,7 +229,7 @@ class EventLog(Table):
 
         since: epoch seconds; older events have expired.
         """
-        rows = await self._rows(scope, SQL["event_log.undelivered"], session_id, since, _MOST_UNDELIVERED)
+        rows = await self._rows(scope, SQL["event_log.undelivered"], scope, session_id, since, _MOST_UNDELIVERED)
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:

@@ -372,13 +372,21 @@ class Ledger(Table):
             await self._change(scope, "DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
 
     def may_be_due(self, scope: str, name: str) -> bool:
-        """Return whether `take_notice` is worth a call, by what this process has set or last read."""
+        """Return whether `is_due` is worth a call, by what this process has set or last read."""
         return (scope, name) in self._notices
 
     async def look_for_notices(self) -> None:
         """Read the notices that other processes have set."""
         rows = await self._rows(EVERY, "SELECT scope, name FROM marks WHERE NOT told")
         self._notices |= {(scope, name) for scope, name in rows}
+
+    async def is_due(self, scope: str, name: str) -> bool:
+        """Return whether the notice is set and no process has delivered it. Call `take_notice` once it is delivered."""
+        query = "SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told"
+        due = bool(await self._rows(scope, query, scope, name))
+        if not due:
+            self._notices.discard((scope, name))
+        return due
 
     async def take_notice(self, scope: str, name: str) -> bool:
         """Return whether to deliver the notice now: it is set and no process has delivered it."""

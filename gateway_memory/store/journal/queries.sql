@@ -140,7 +140,7 @@ INSERT INTO told VALUES (?, ?, ?)
 ON CONFLICT (session_id, origin) DO UPDATE SET number = max(told.number, excluded.number)
 
 -- event_log.undelivered
-SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope
+SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = ?
 LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin
 WHERE s.session_id = ? AND e.kept_at >= ? AND (e.number > t.number OR t.number IS NULL
     AND (e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id)))
@@ -161,7 +161,8 @@ WHERE noticed.digest <> excluded.digest
 -- sessions.mark_delivered
 INSERT INTO told
 SELECT ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e
-    WHERE e.origin = k.origin AND e.scope = ? AND e.plan IS NOT NULL), max(k.number)))
+    WHERE e.origin = k.origin AND e.plan IS NOT NULL
+        AND e.scope IN (SELECT value FROM json_each(?))), max(k.number)))
 FROM (SELECT origin, number FROM heard WHERE slot = ? UNION ALL SELECT origin, head FROM sources) AS k
 GROUP BY k.origin
 

@@ -169,17 +169,18 @@ class Sessions(Table):
         For a new session, all events that are ready now count as delivered. Numbers are compared, since the clocks of
         machines differ.
         """
+        scopes = [scope, *joined.splitlines()]
 
         def work(database: Database) -> tuple[str, bool]:
             opened = database.execute(SQL["sessions.open"], (session_id, key, scope, at, at))
             if opened.rowcount:
-                database.execute(_READY, (session_id, scope, self._slot.number))
+                database.execute(_READY, (session_id, json.dumps(scopes), self._slot.number))
             mine = "UPDATE sessions SET slot = ?, joined = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
             database.execute(mine, (self._slot.number, joined, key, scope))
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
             return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
-        return await self._write(scope, work)
+        return await self._write(scopes, work)
 
     async def join(self, session_id: str, joined: str) -> None:
         """Store the keys of the shared scopes that a session reads beside its own, with line breaks between."""
@@ -191,10 +192,10 @@ class Sessions(Table):
         slots = await self._column(scope, query, key, scope, self._slot.number)
         return bool(slots and await self._slot.living(slots))
 
-    async def open_scopes(self, key: str) -> list[str]:
-        """Return the scopes in which a key has an open session."""
-        query = "SELECT scope FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
-        return await self._column((), query, key)
+    async def open_scopes(self, key: str) -> list[tuple[str, str]]:
+        """Return the scopes in which a key has an open session, each with the keys that the session has joined."""
+        query = "SELECT scope, joined FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
+        return await self._rows((), query, key)
 
     async def find(self, session_id: str) -> KnownSession | None:
         """Return the session of an id, or None."""
