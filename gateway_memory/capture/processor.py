@@ -519,7 +519,9 @@ class TurnProcessor:
         try:
             async with self._work():  # plans first: their turns are not to be read again
                 turns = await self._store.turns.waiting("ruled", session_id=session_id)
-            self._check_busy(turns)
+            if any(turn.scope in self._executor.busy for turn in turns):  # a plan of it could not be completed
+                why = "somebody else holds the scope of a session; its turns wait"
+                raise StoreBusyError(why)  # noqa: TRY301 - then the turns are due again, as after any error
             if turns:
                 await self._carefully(self._batch, turns)
         except BaseException:  # also a cancelled flush: the turns are due again
@@ -527,11 +529,6 @@ class TurnProcessor:
             raise
         finally:
             self._wake_batch.set()
-
-    def _check_busy(self, turns: Sequence[PendingTurn]) -> None:
-        """Raise StoreBusyError if a plan of these turns' scope could not be completed."""
-        if any(turn.scope in self._executor.busy for turn in turns):
-            raise StoreBusyError("somebody else holds the scope of a session; its turns wait")
 
     async def _carefully(self, stage: RulesStage | BatchStage, turns: Sequence[PendingTurn]) -> None:
         """Run a stage. On an error, run it turn by turn, so that one bad turn does not block the others."""

@@ -151,7 +151,8 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     await ports.storage.follower.refresh(session.scope)
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
     memories = memories_meant(what, near)
-    exchanges = await _exchanges_with(ports, session, what)
+    hits = await ports.memory.search(session, what, limit=_EXCHANGES, kinds=["episode"])
+    exchanges = list({hit.turn: hit for hit in reversed(hits) if _has(hit.text, what)}.values())[::-1]
     meant = [memories.certain] if memories.certain else list(memories.possible)
     exchanges = await _still_saying(ports, session.scope, what, meant, exchanges)
     if memories.certain and not exchanges:
@@ -215,12 +216,6 @@ async def _session_of(ports: CommandPorts, session: Session, which: str) -> str:
         return which
     rows = await storage.records.read(scope)
     return next((str(row["session_id"]) for row in rows if which in (row.get("id"), row["session_id"])), "")
-
-
-async def _exchanges_with(ports: CommandPorts, session: Session, what: str) -> list[Hit]:
-    """Return the exchanges in which the words of a request stand, best first, one hit each."""
-    hits = await ports.memory.search(session, what, limit=_EXCHANGES, kinds=["episode"])
-    return list({hit.turn: hit for hit in reversed(hits) if _has(hit.text, what)}.values())[::-1]
 
 
 async def _still_saying(

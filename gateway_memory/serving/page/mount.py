@@ -193,7 +193,8 @@ class _Routes:
 
     async def enter(self, request: Request) -> Response:
         """Sign a browser in by its link, which only a person's own request uses up."""
-        if _is_ahead(request):
+        purposes = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
+        if request.method == "HEAD" or any(word in purposes for word in _AHEAD):  # a preview, a prefetch
             return Response(status_code=403, headers=_SAFE)  # a browser shows no page whose prefetch was refused
         cookie = self._sign_in.enter(request.query_params.get("code", ""))
         if cookie is None:
@@ -350,12 +351,6 @@ class _Routes:
     def _set(self, request: Request, answer: Response, name: str, value: str) -> None:
         secure = request.url.scheme == "https"
         answer.set_cookie(name, value, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
-
-
-def _is_ahead(request: Request) -> bool:
-    """Return whether a program looks at an address before a person opens it, as previews and prefetching do."""
-    purposes = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
-    return request.method == "HEAD" or any(word in purposes for word in _AHEAD)
 
 
 def _language(request: Request) -> Language:
