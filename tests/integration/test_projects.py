@@ -131,7 +131,11 @@ async def test_new_lines_of_a_project_are_told_without_a_broker_and_its_files_co
         monkeypatch.setattr(follower, "refresh", counted)
         context = await other.before_reply(bob, "Which mascot does Apollo have?")
         assert "heron" in context.text
-        assert any("heron" in hit.text for hit in context.recalled)
+        (new,) = context.changes
+        assert context.report is not None
+        assert new.entry.id in {row.id for row in context.report.rows}, (
+            "it is searched for as well, with or without vector"
+        )
         assert sorted(refreshed) == ["project:Apollo", "user:bob"]
         context = await other.before_reply(bob, "Good evening!")
         assert (context.changes, context.updates) == ((), ())
