@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from inside import parts
+from patience import seconds
 
 import gateway_memory.store.disk.files
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
@@ -126,26 +127,31 @@ async def test_a_notice_that_was_too_late_for_a_reply_is_told_in_the_next_one(
     async with GatewayMemory(small_memory_md(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await fill(memory, session)
-        ledger, answers = parts(memory).storage.ledger, asyncio.Event()
+        ledger, answers, ended = parts(memory).storage.ledger, asyncio.Event(), asyncio.Event()
         rows, change = ledger._rows, ledger._change
 
         async def late_rows(scopes: str, query: str, *values: object) -> list[Any]:
             if "marks" in query:
                 await answers.wait()
-            return await rows(scopes, query, *values)
+            read = await rows(scopes, query, *values)
+            ended.set()
+            return read
 
         async def late_change(scopes: str, query: str, *values: object) -> int:
             if "marks" in query:
                 await answers.wait()
-            return await change(scopes, query, *values)
+            changed = await change(scopes, query, *values)
+            ended.set()
+            return changed
 
         monkeypatch.setattr(ledger, "_rows", late_rows)
         monkeypatch.setattr(ledger, "_change", late_change)
-        texts = [(await memory.before_reply(session, "message")).text]
+        assert "[Memory Notice]" not in (await memory.before_reply(session, "message")).text
+        ended.clear()
         answers.set()
-        await asyncio.sleep(0.1)
-        texts += [(await memory.before_reply(session, f"message {number}")).text for number in range(2)]
-        assert ["[Memory Notice]" in text for text in texts] == [False, True, False]
+        await asyncio.wait_for(ended.wait(), seconds(10))  # what was late has ended behind the reply
+        texts = [(await memory.before_reply(session, f"message {number}")).text for number in range(4)]
+        assert sum("[Memory Notice]" in text for text in texts) == 1
 
 
 async def test_what_another_process_marked_is_told_when_a_session_starts(tmp_path: Path) -> None:
