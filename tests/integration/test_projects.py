@@ -105,6 +105,7 @@ async def test_open_sessions_of_a_project_hear_of_what_is_new_in_it(memory: Gate
     assert "Kafka" not in (await memory.before_reply(bob, "Hello again, what is new?")).text
 
 
+@pytest.mark.files
 async def test_new_lines_of_a_project_are_told_without_a_broker_and_its_files_compared_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
