@@ -263,19 +263,24 @@ def _with_a_preference(memories: list[CandidateRow], limit: int) -> list[Candida
 
 
 def hits_of(
-    index: Index, scope: str, sequences: NDArray[np.int64], candidates: Sequence[CandidateRow]
-) -> tuple[Hit, ...]:
-    """Return the hits of chosen rows; `sequences`: of all rows. A row that was removed meanwhile is left out."""
-    wanted_sequences = [int(sequences[one.row]) for one in candidates]
-    stored = index.stored(scope, wanted_sequences)
+    index: Index, scope: str, sequences: NDArray[np.int64], *groups: Sequence[CandidateRow]
+) -> list[tuple[Hit, ...]]:
+    """Return the hits of each group of chosen rows, in one read; `sequences`: of all rows.
+
+    A row that was removed meanwhile is left out.
+    """
+    stored = index.stored(scope, [int(sequences[one.row]) for group in groups for one in group])
     hits = []
-    for sequence, one in zip(wanted_sequences, candidates, strict=True):
-        row = stored.get(sequence)
-        if row is None:
-            continue
-        if one.parts:
-            # The term of a row's form contains that of its importance.
-            one.parts["importance"] = _IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
-            one.parts["form"] -= one.parts["importance"]
-        hits.append(Hit.of(row, one.score, related=one.related, parts=one.parts))
-    return tuple(hits)
+    for group in groups:
+        found = []
+        for one in group:
+            row = stored.get(int(sequences[one.row]))
+            if row is None:
+                continue
+            if one.parts:
+                # The term of a row's form contains that of its importance.
+                one.parts["importance"] = _IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
+                one.parts["form"] -= one.parts["importance"]
+            found.append(Hit.of(row, one.score, related=one.related, parts=one.parts))
+        hits.append(tuple(found))
+    return hits

@@ -223,18 +223,12 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
         parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
         one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
         (good if score >= min_score and is_shown[place] and not silent else below).append(one)
-    best_found = chosen(good, lexical.rows, request.limit, request.episodes)
-    hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
-    return BestHits(hits=hits, weak=_weak(index, lexical, below, request))
-
-
-def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], request: SearchRequest) -> tuple[Hit, ...]:
-    """Return the best of what scored too low, one hit a turn."""
-    if not (request.weak and below):
-        return ()
-    limit, episodes = (request.weak if wanted else 0 for wanted in (request.limit, request.episodes))
-    best = chosen(below, lexical.rows, limit, episodes)
-    return hits_of(index, request.scope, lexical.rows.sequences.values, best)[: request.weak]
+    strong = chosen(good, lexical.rows, request.limit, request.episodes)
+    # Of what scored too low, one hit a turn as well.
+    most = (request.weak if wanted else 0 for wanted in (request.limit, request.episodes))
+    weak = chosen(below, lexical.rows, *most)[: request.weak] if request.weak and below else []
+    hits, weak_hits = hits_of(index, request.scope, lexical.rows.sequences.values, strong, weak)
+    return BestHits(hits=hits, weak=weak_hits)
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:
