@@ -31,8 +31,8 @@ from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Storage
-from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
+from gateway_memory.sync.storage import open_storage
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Backlog, Importer
 from gateway_memory.transfer.links import ContentLinker, LinkBook, SessionEnds

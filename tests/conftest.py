@@ -95,7 +95,7 @@ def on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
     dsn = request.getfixturevalue("postgres_dsn")(kind or KINDS[0])
     monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with AsPostgres(dsn) as instead:
-        monkeypatch.setattr("gateway_memory.sync.opening.open_ports", instead.open_ports)
+        monkeypatch.setattr("gateway_memory.sync.storage.open_ports", instead.open_ports)
         yield instead
 
 

@@ -17,7 +17,7 @@ from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import Whose, resolve_scope
+from gateway_memory.scope import Whose
 from gateway_memory.session import Session
 from notifier import Subscription
 
@@ -247,9 +247,6 @@ def _read(prompt: str) -> str | None:
 def run(args: argparse.Namespace) -> int:
     """Open a memory and chat in the terminal until the user leaves; returns the exit code."""
     whose = whose_of(args)
-    if (kind := resolve_scope(**whose).kind).is_shared:
-        sys.stderr.write(f"chat is a conversation with one person: use --user, not --{kind.name}\n")
-        return 2
     settings = load_config(args.config).for_agent(args.agent).auto_extract
     try:
         agent = choose_agent(args.model, settings)

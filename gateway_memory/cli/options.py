@@ -47,12 +47,14 @@ def add_whose(
     required: bool = False,
     metrics: bool = False,
     joined: bool = False,
+    persons: bool = False,
 ) -> None:
     """Add an option for each kind of scope: --user, --room and so on, of which one at most may be given.
 
     what: their help, with "a person's" or the like in the place of {}.
     owner: add --owner too. required: one of them must be given; otherwise, none of them means the owner.
     metrics: add --metrics, where no memory may be meant. joined: options that may stand beside another one do.
+    persons: no shared scope may be meant.
     """
     whose = parser.add_mutually_exclusive_group(required=required)
     if owner:
@@ -60,6 +62,8 @@ def add_whose(
     if metrics:
         whose.add_argument("--metrics", action="store_true", help=parser.help_of("--metrics"))
     for kind in _named_kinds():
+        if persons and kind.is_shared:
+            continue
         stands_beside = joined and kind.may_be_joined
         text = parser.help_of(f"--{kind.name}") if stands_beside else what.format(kind.possessive)
         (parser if stands_beside else whose).add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=text)
@@ -81,7 +85,7 @@ def named_of(args: argparse.Namespace) -> Whose:
 
     An empty name does not count as left out: a script's unset variable must not select the owner.
     """
-    named = {kind.name: getattr(args, kind.name) for kind in _named_kinds()}
+    named = {kind.name: getattr(args, kind.name, None) for kind in _named_kinds()}
     if getattr(args, "owner", False):
         named["user"] = OWNER
     return cast("Whose", {name: value for name, value in named.items() if value is not None})

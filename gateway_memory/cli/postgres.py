@@ -22,7 +22,7 @@ from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.migration import FilesSide, Side
 from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
-from gateway_memory.sync.opening import dsn_of
+from gateway_memory.sync.storage import dsn_of
 
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20

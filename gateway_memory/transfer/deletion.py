@@ -17,7 +17,7 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.sync.opening import dsn_of
+from gateway_memory.sync.storage import dsn_of
 from recall import RecallError, erase_scope, peek
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.links import Link, below, root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import MemoryRecord, Plan, Retired
-from gateway_memory.store.postgres.opening import open_shared
+from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_store
+from gateway_memory.sync.storage import open_store
 
 ONE, TWO = "user:one", "user:two"
 SCOPE_ONE, SCOPE_TWO = resolve_scope(user="one", room=None), resolve_scope(user="two", room=None)

@@ -17,9 +17,9 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.scopes import ScopeTables
-from gateway_memory.sync.opening import open_store
+from gateway_memory.store.postgres.storage import open_shared
+from gateway_memory.sync.storage import open_store
 
 ZOE, ADA = "user:zoe", "user:ada"
 SAID = "The safe in the hall opens with 4711."

@@ -27,10 +27,10 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import EXCHANGE, TALK, Cause, MemoryRecord, Plan, ReceiptLine, Retired, Review, Settled
 from gateway_memory.store.postgres.documents import DocumentRows
-from gateway_memory.store.postgres.opening import open_shared
+from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_store
+from gateway_memory.sync.storage import open_store
 from notifier import Event, MemoryChange, NotifierStatus
 
 NUMBERS = count(1000)

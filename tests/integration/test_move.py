@@ -30,7 +30,7 @@ from gateway_memory.store.migration import NOT_MIGRATED, PARTS
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.scopes import PostgresSide
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_store
+from gateway_memory.sync.storage import open_store
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,7 +10,7 @@ from postgres import KINDS, app_of, migrated
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.opening import open_shared
+from gateway_memory.store.postgres.storage import open_shared
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 

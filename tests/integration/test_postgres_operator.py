@@ -24,7 +24,7 @@ from gateway_memory.serving.models import AfterReply, SpeakerFacts
 from gateway_memory.store.postgres import schema as schemas
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.schema import check, migrate, status
-from gateway_memory.sync import opening
+from gateway_memory.sync import storage
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.xdist_group("operator"),
 ]
 
-OPEN_PORTS = opening.open_ports
+OPEN_PORTS = storage.open_ports
 PAGE = Path(__file__).parents[2] / "docs" / "postgres-operations.md"
 
 
@@ -238,7 +238,7 @@ async def test_a_turn_that_waits_for_its_number_is_told_from_one_that_is_not_kep
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("GATEWAY_MEMORY_DSN", app_of(server.dsn))
         # This server, also where other tests of the run have another one in the place of files.
-        patch.setattr("gateway_memory.sync.opening.open_ports", OPEN_PORTS)
+        patch.setattr("gateway_memory.sync.storage.open_ports", OPEN_PORTS)
         schema = stack.enter_context(migrated(server.dsn))
         words = RecallSettings(embedder=EmbedderSettings(provider="none"))
         store = StoreSettings(backend="postgres", schema=schema)

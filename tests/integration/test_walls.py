@@ -14,8 +14,8 @@ from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import MemoryRecord, Plan
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
-from gateway_memory.store.postgres.opening import open_shared
 from gateway_memory.store.postgres.schema import status
+from gateway_memory.store.postgres.storage import open_shared
 from recall import Entry, FileEntries, PostgresRows, Stamp
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]

@@ -33,7 +33,7 @@ from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps
-from gateway_memory.sync.opening import open_ports
+from gateway_memory.sync.storage import open_ports
 from recall import Rows
 
 __all__ = [

@@ -36,7 +36,7 @@ log = get_logger(__name__)
 _EMBEDDING_BACKOFF_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
-_SHARED: Final = {"postgres": "gateway_memory.store.postgres.opening"}
+_SHARED: Final = {"postgres": "gateway_memory.store.postgres.storage"}
 """The adapters of stores that machines share: by `store.backend`, the module whose `open_shared` opens one."""
 
 
