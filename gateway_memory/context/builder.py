@@ -293,7 +293,8 @@ class ContextBuilder:
                 for hit in still_holding(hits, reply.at, zone)
                 if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
             )
-            exchanges, memories = await asyncio.gather(self._exchanges(reply, hits), self._marked(reply, likely))
+            exchanges = await self._exchanges(reply, hits)
+            memories = await self._marked(reply, likely)
             # Unused episode slots are given to memories.
             free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
             memories = strongest(memories, settings.max_results + free)
@@ -380,12 +381,15 @@ class ContextBuilder:
 
     async def _exchanges(self, reply: _Reply, hits: Sequence[Hit]) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain."""
-        read = exchanges_of(self._storage.episodes, reply.session.scope.key, hits, reply.message)
+        passages = [hit for hit in hits if hit.kind == "episode"]
+        if not passages:
+            return []
+        read = exchanges_of(self._storage.episodes, reply.session.scope.key, passages, reply.message)
         exchanges = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), read)
         if exchanges is None:
             return []
         quotable = {each.hit.id for each in exchanges}
-        reply.withheld = frozenset(hit.id for hit in hits if hit.kind == "episode" and hit.id not in quotable)
+        reply.withheld = frozenset(hit.id for hit in passages if hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
         likely = [each for each in exchanges if reply.asked_span or each.hit.score >= settings.min_score]
         fresh = not_in_context(reply.session, likely, again=reply.asked_span is not None)

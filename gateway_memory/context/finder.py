@@ -274,7 +274,8 @@ class Finder:
         recall = await self._runner.run("search", _FIND_SECONDS + 1, in_one(searches))
         if not recall:
             return Found(late=True)
-        read = exchanges_of(self._storage.episodes, session.scope.key, recall.hits, query)
+        passages = [hit for hit in recall.hits if hit.kind == _EPISODE]
+        read = exchanges_of(self._storage.episodes, session.scope.key, passages, query)
         exchanges = await self._runner.run("episodes", _FIND_SECONDS, read)
         hits = strongest(shown_exchanges(recall.hits, exchanges or ()), limit)
         if session.who.joined:

@@ -24,9 +24,9 @@ async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
 
     A text that an earlier scope has is left out of later ones. If a part was late, the whole is partial.
     """
+    if len(searches) == 1:
+        return await searches[0]
     answers = await asyncio.gather(*searches)
-    if len(answers) == 1:
-        return answers[0]
     hits: list[Hit] = []
     for answer in answers:
         texts = {hit.text for hit in hits}
@@ -93,12 +93,11 @@ class Exchange:
     answered: str = ""
 
 
-async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], query: str) -> list[Exchange]:
-    """Return the exchange of each hit that is a passage, in the order of the hits.
+async def exchanges_of(episodes: Episodes, scope: str, passages: Sequence[Hit], query: str) -> list[Exchange]:
+    """Return the exchange of each passage that was found, in their order.
 
     Left out is what was forgotten since, and what was replaced since unless the query asks about the past.
     """
-    passages = [hit for hit in hits if hit.kind == "episode"]
     if not passages:
         return []
     quotable = await episodes.quotable(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
