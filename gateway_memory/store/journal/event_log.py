@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG, SQL, Lease, SqlConnection, Table, quarantine
+from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 _MOST_UNDELIVERED: Final = 1000
@@ -36,7 +36,7 @@ class EventLog(Table):
         connection: SqlConnection,
         reader: SqlConnection,
         *,
-        slot: Lease,
+        slot: ProcessSlot,
         sends: bool,
         history: int,
         published: Callable[[], None] = lambda: None,

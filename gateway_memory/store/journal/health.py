@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway_memory.runtime.ground import EVERY, Database, decoded
 from gateway_memory.runtime.runtime import Failure
-from gateway_memory.store.journal.sql import SQL, UNDECODABLE, Lease, SqlConnection, Table, made
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE, ProcessSlot, SqlConnection, Table, made
 from notifier import NotifierStatus
 
 _KINDS_KEPT: Final = 50
@@ -49,7 +49,7 @@ class Health(Table):
     Every call may raise StoreError, and has then changed nothing.
     """
 
-    def __init__(self, connection: SqlConnection, slot: Lease) -> None:
+    def __init__(self, connection: SqlConnection, slot: ProcessSlot) -> None:
         super().__init__(connection)
         self._slot = slot
 

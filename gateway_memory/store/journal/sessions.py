@@ -14,7 +14,7 @@ from gateway_memory.store.journal.sql import (
     AMONG_NUMBERS,
     SQL,
     UNDECODABLE,
-    Lease,
+    ProcessSlot,
     SqlConnection,
     Table,
     columns_of,
@@ -158,7 +158,7 @@ class Sessions(Table):
     Every call may raise StoreError, and has then changed nothing. Hooks share the functions below.
     """
 
-    def __init__(self, connection: SqlConnection, slot: Lease) -> None:
+    def __init__(self, connection: SqlConnection, slot: ProcessSlot) -> None:
         super().__init__(connection)
         self._slot = slot
 

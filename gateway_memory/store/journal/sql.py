@@ -169,7 +169,7 @@ def made(kind: type[T], rows: Sequence[Sequence[Any]]) -> list[T]:
     return [kind(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-class Lease(Protocol):
+class ProcessSlot(Protocol):
     """The slot that this process leases among the processes that share a store."""
 
     @property

@@ -19,7 +19,7 @@ from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.sessions import Sessions
-from gateway_memory.store.journal.sql import Lease, SqlConnection, WaitNotified
+from gateway_memory.store.journal.sql import ProcessSlot, SqlConnection, WaitNotified
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.summaries import RecordFile
 
@@ -52,7 +52,7 @@ FileOf: TypeAlias = Callable[[Scope, Database], RecordFile]
 async def open_sqlite(
     stack: AsyncExitStack,
     path: Path,
-    slot: Lease,
+    slot: ProcessSlot,
     documents: Documents,
     *,
     file_of: FileOf,
@@ -82,12 +82,12 @@ async def open_sqlite(
 
 async def store_of(
     connection: SqlConnection,
-    slot: Lease,
+    slot: ProcessSlot,
     documents: Documents,
     event_log: EventLog,
     *,
     file_of: FileOf,
-    turns_of: Callable[[SqlConnection, Lease, EventLog], Turns] = Turns,
+    turns_of: Callable[[SqlConnection, ProcessSlot, EventLog], Turns] = Turns,
     episodes_of: Callable[[SqlConnection], Episodes] = Episodes,
     wait_notified: WaitNotified | None = None,
 ) -> Store:

@@ -19,7 +19,7 @@ from gateway_memory.store.journal.sql import (
     AMONG_NUMBERS,
     SQL,
     UNDECODABLE,
-    Lease,
+    ProcessSlot,
     SqlConnection,
     Table,
     columns_of,
@@ -106,7 +106,7 @@ class Turns(Table):
     lease, `finish` raises LeaseLostError.
     """
 
-    def __init__(self, connection: SqlConnection, slot: Lease, event_log: EventLog) -> None:
+    def __init__(self, connection: SqlConnection, slot: ProcessSlot, event_log: EventLog) -> None:
         super().__init__(connection)
         self._slot = slot
         self._event_log = event_log

@@ -25,7 +25,7 @@ _TAKEOVER_SECONDS: Final = 86_400
 
 
 class HostSlot:
-    """The port `Lease` in PostgreSQL. Whether a process lives is known as of the last renewal."""
+    """The port `ProcessSlot` in PostgreSQL. Whether a process lives is known as of the last renewal."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection

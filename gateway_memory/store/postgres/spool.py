@@ -19,7 +19,7 @@ from gateway_memory.store.journal.connection import BUSY_SECONDS, Connection
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sessions import NewTurn, accept_all
-from gateway_memory.store.journal.sql import UNDECODABLE, Lease, SqlConnection, member
+from gateway_memory.store.journal.sql import UNDECODABLE, ProcessSlot, SqlConnection, member
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.report import ReplyReport
@@ -205,7 +205,7 @@ class SpooledTurns(PostgresTurns):
     """Accepts turns into a spool, and forwards them. A turn that arrives twice is one turn: see `NewTurn.turn_id`."""
 
     def __init__(
-        self, connection: SqlConnection, slot: Lease, event_log: EventLog, spool: Spool, metrics: Metrics
+        self, connection: SqlConnection, slot: ProcessSlot, event_log: EventLog, spool: Spool, metrics: Metrics
     ) -> None:
         super().__init__(connection, slot, event_log)
         self._metrics = metrics
