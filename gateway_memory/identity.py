@@ -61,6 +61,8 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
 # What a host knows of a message's sender, and who that is.
 
 _FLAG = "is_owner"
+_SHOWN = ("sender_name", "chat_title")
+"""Facts that decide nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,8 @@ class Facts:
     person: the name of the person as whom the host has verified the sender.
     message_id: the id of the message on the channel.
     project: the name of the project that the conversation is about. Whoever speaks reads the project's memory then.
+    sender_name: what the channel calls the sender. chat_title: what it calls the chat. They prove nothing, and no model
+    is told them: the page shows them in the place of ids. Of a longer one, the first 80 characters are kept.
     """
 
     key: str
@@ -91,6 +95,8 @@ class Facts:
     person: str | None = ""
     message_id: str | None = ""
     project: str | None = ""
+    sender_name: str | None = ""
+    chat_title: str | None = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +154,9 @@ def checked(facts: Facts) -> CheckedFacts:
         if each.name == _FLAG:
             if not isinstance(value, bool | None):
                 raise UsageError(f"{_FLAG} of type {type(value).__name__}: expected true or false")
+        elif each.name in _SHOWN:
+            if not isinstance(value, str | None):
+                raise UsageError(f"{each.name} of type {type(value).__name__}: expected text")
         elif not value and value in ("", None) and each.name != "key":
             texts[each.name] = ""
         elif is_name(value):

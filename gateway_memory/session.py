@@ -229,6 +229,13 @@ class Switches:
         self.count += 1
 
 
+class Called(NamedTuple):
+    """What the host calls who speaks, and the chat; "" for what it does not say."""
+
+    sender: str
+    chat: str
+
+
 class Session:
     """One open conversation.
 
@@ -271,6 +278,10 @@ class Session:
         """The ids of the memories that were recalled for the current reply."""
         self.report: ReplyReport | None = None
         """What was considered for the current reply."""
+        self.called = Called("", "")
+        """What the host calls who speaks, and the chat."""
+        self.called_stored = Called("", "")
+        """What of this was stored."""
         self.last_turn = 0
         """The number of the last turn that this session has kept."""
 

@@ -25,7 +25,8 @@ from gateway_memory.identity import Facts, Refused, Speaker, who, without_secret
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import Position, Session, Who
+from gateway_memory.session import Called, Position, Session, Who
+from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
@@ -410,7 +411,10 @@ class ConversationCalls(Calls):
         speaker = _who(self._opened(), facts)
         if isinstance(speaker, Refused):
             raise RefusedError(speaker.reason)
-        return await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
+        session = await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
+        if facts.sender_name or facts.chat_title:
+            session.called = Called(shown_name(facts.sender_name), shown_name(facts.chat_title))
+        return session
 
     async def open_sessions(self, key: str) -> list[Session]:
         """Return the open sessions of a key in every scope, also those that an earlier process left open.

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from contextlib import suppress
 from typing import Final
 
 from extractor import Cleaned, clean, without_orders
@@ -9,6 +10,7 @@ from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
+from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.sessions import NewTurn, Observation
 from gateway_memory.store.journal.store import Store
@@ -77,9 +79,20 @@ class TurnIntake:
         except StoreError as error:
             self._runtime.on_error("journal", error)
             raise StoreError(f"the turn could not be kept; free some space and send it again: {error}") from error
+        if session.called != session.called_stored:
+            await self._keep_names(session)
         session.last_turn = max(session.last_turn, number)
         metrics.reply_seen(now, max(number, 0))
         return number
+
+    async def _keep_names(self, session: Session) -> None:
+        """Store what the host calls who speaks, and the chat. A page shows ids while that is not stored."""
+        called, who = session.called, session.who
+        names = [(who.scope.key, session.key, called.chat)]
+        names.append((who.origin.key, OF_SCOPE, called.chat if who.scope.kind.is_shared else called.sender))
+        with suppress(StoreError):  # the next turn tries again
+            await self._store.names.note([name for name in names if name[-1]])
+            session.called_stored = called
 
     async def keep_untrusted(self, session: Session, text: str, provenance: str, *, identity: str) -> int:
         """Store words that are not the user's as an observation of a tool, without the orders in them.

@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Final
 
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.scope import Scope, scopes_of
+from gateway_memory.commands.people import People
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, digest_of
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Uses
-from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import MemoryRecord, Receipt
 from gateway_memory.sync.follower import record_of, turn_of
@@ -37,10 +37,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """The exchanges of one session, oldest first."""
+    """The exchanges of one session, oldest first. name: what a person or the host calls it, "" for nothing."""
 
     session_id: str
     session_key: str
+    name: str
     said: Sequence[Said]
 
 
@@ -81,20 +82,11 @@ class Browsing:
     def __init__(self, ports: CommandPorts) -> None:
         self._ports = ports
         self._storage = ports.storage
-
-    async def scopes(self) -> list[str]:
-        """Return the keys of the scopes that hold anything, the owner's first."""
-        scopes, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
-        return [scope.key for scope in scopes]
+        self.people: Final = People(ports)
 
     async def holds(self, scope: Scope) -> bool:
         """Return whether a scope holds anything."""
         return await self._storage.sessions.knows(scope.key) or bool(await self._storage.documents.scan(scope))
-
-    async def linked(self) -> Mapping[str, str]:
-        """Return the scope in which the memory of each linked scope is."""
-        links = await self._storage.links.all()
-        return {scope: root_of(links, scope) for scope in links}
 
     async def newest(self, session: Session, only: Filter, *, limit: int) -> Sequence[Stored]:
         """Return memories that pass a filter, the newest first."""
@@ -225,11 +217,14 @@ class Browsing:
     async def _talks(self, scope: str, turns: Sequence[int]) -> Sequence[Talk]:
         episodes = await self._exchanges(scope, turns)
         episodes.sort(key=lambda each: (each[0].session_id, each[1].turn))
+        keys = sorted({episode.session_key for episode, _ in episodes})
+        names = await self._storage.names.of_conversations(scope, keys)
         talks = []
         for session_id, group in groupby(episodes, key=lambda each: each[0].session_id):
             exchanges = list(group)
             key = exchanges[0][0].session_key
-            talks.append(Talk(session_id=session_id, session_key=key, said=[said for _, said in exchanges]))
+            said = [each for _, each in exchanges]
+            talks.append(Talk(session_id=session_id, session_key=key, name=names.get(key, ""), said=said))
         return sorted(talks, key=lambda talk: talk.said[0].at)
 
     async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:

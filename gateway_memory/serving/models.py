@@ -64,6 +64,8 @@ class SpeakerFacts(RequestBody):
     person: Name | None = ""
     message_id: Name | None = ""
     project: Name | None = ""
+    sender_name: str | None = ""
+    chat_title: str | None = ""
 
     def facts(self, agent: str) -> Facts:
         """Return the facts for the memory of an agent."""

@@ -54,6 +54,7 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "link_items": ("scope", "kind", "item"),
     "link_codes": ("scope",),
     "link_tries": (),
+    "names": ("scope", "session_key", "given"),
     "requests": ("call", "caller", "id"),
 }
 """The tables, each with the columns of its key, in whose order it is copied.

@@ -115,7 +115,7 @@ async def test_it_is_searched_listed_and_named_in_the_shell(
         await asyncio.to_thread(main, ["list", "--help"])
     assert "a team's memory instead of the owner's" in " ".join(capsys.readouterr().out.split())
     async with opened(place) as memory:
-        assert await memory.browsing.scopes() == ["owner", "team:red"]
+        assert [scope.key for scope in await memory.browsing.people.scopes()] == ["owner", "team:red"]
 
 
 async def test_its_memories_leave_and_come_back(

@@ -293,7 +293,7 @@ def test_people_whose_memories_are_linked_are_shown(served: Served, browser: htt
     assert code
     served.answer("command", {"id": "link-2", "speaker": other, "text": f"/memory link {code[1]}"})
     shown = re.sub(r"<[^>]+>|\s+", " ", browser.get("/people").text)
-    assert re.search(r"telegram::3[12] +Person · one memory with +telegram::3[12]", shown), shown
+    assert re.search(r"Telegram · 3[12] +Person · one memory with +Telegram · 3[12]", shown), shown
 
 
 @pytest.mark.slow
@@ -542,7 +542,7 @@ def test_hostile_names_stay_texts(tmp_path: Path) -> None:
                 f"Remember that my boat {number} is called Wilma.",
                 f"{DAY}T09:{number:02}:00+00:00",
             )
-        scopes = re.findall(r'<a href="/memories\?of=([^"&]+)"', browser.get("/people").text)
+        scopes = re.findall(r'<a href="/\?of=([^"&]+)"', browser.get("/people").text)
         assert len(scopes) == len(people), "nobody is left out"
         files = [places["main"] / "memory" / f"{text.replace('/', '∕')}.md" for text in HOSTILE]
         files[0].parent.mkdir(parents=True, exist_ok=True)
@@ -623,16 +623,17 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
     of = "user:telegram::64"
     say(served, facts("64"), "Remember that my kayak is called Selkie.")
     shown = browser.get("/people/delete", params={"of": of}).text
-    assert "journal memories" in shown
+    assert "1 memories, 1 exchanges and 1 conversations will be deleted" in re.sub(r"\s+", " ", shown)
+    assert "Selkie" in shown, "what was said last tells who it is"
     token = form_token(browser)
-    mistyped = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": "user:telegram::65"})
-    assert "That is another name" in mistyped.text
+    mistyped = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": "Telegram · 65"})
+    assert "That is something else" in mistyped.text
     assert "Selkie" in browser.get("/memories", params={"of": of}).text
-    assert browser.post("/people/delete", data={"of": of, "typed": of}).status_code == 403
-    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": of})
+    assert browser.post("/people/delete", data={"of": of, "typed": "Telegram · 64"}).status_code == 403
+    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": " Telegram  · 64 "})
     assert "Nothing of it is left." in proof.text
-    assert re.search(r"journal memories\s+1 → 0", proof.text)
-    assert "found in 0" in proof.text
+    assert re.search(r"Conversations</th><td>[1-9]\d*</td><td>0</td>", proof.text)
+    assert re.search(r"[1-9]\d* files were searched for [1-9]\d* of the deleted texts; 0 contain one", proof.text)
     assert browser.get("/memories", params={"of": of}).status_code == 404
     assert "4711" in browser.get("/memories").text, "the others' memories are open again"
     say(served, facts("64"), "Remember that my raft is called Otter.")

@@ -23,22 +23,12 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
-from gateway_memory.serving.page.views import (
-    TABS,
-    VIEWS,
-    Note,
-    Values,
-    View,
-    Viewer,
-    deletion,
-    deletion_of,
-    preferred,
-    session_for,
-    word,
-)
+from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, scope_label, talk_label
+from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, preferred, session_for, word
+from gateway_memory.serving.page.views import TABS, VIEWS
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.store.documents import digest_of
-from gateway_memory.transfer.deletion import lines_of
+from gateway_memory.store.journal.names import shown_name
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
 #
@@ -162,6 +152,7 @@ async def page_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
         Route("/act", page.posted(page.act), methods=["POST"]),
         Route("/document", page.posted(page.save), methods=["POST"]),
         Route("/people/delete", page.posted(page.erase), methods=["POST"]),
+        Route("/people/name", page.posted(page.call), methods=["POST"]),
         Route("/news", page.signed_in(page.news), methods=["GET"]),
         Route("/static/{name}", _static, methods=["GET"]),
         *(Route(path, page.shown(view), methods=["GET"]) for path, view in VIEWS.items()),
@@ -183,6 +174,7 @@ class _Routes:
             lstrip_blocks=True,
         )
         self._templates.globals["tabs"] = [(path, VIEWS[path].__name__) for path in TABS]
+        self._templates.globals["talk_label"] = talk_label
 
     # Signing in
 
@@ -248,13 +240,22 @@ class _Routes:
         """Delete a scope and those that are linked with it, once its name was typed, and show the proof."""
         viewer = await self._viewer(request, browser, form.one("of", OWNER_KEY))
         typed, there = form.one("typed"), deletion_of(viewer)
-        if typed.strip() != viewer.of:
+        if not confirms(viewer, typed):
             return self._rendered("deletion", await deletion(viewer, typed), viewer)
         async with AsyncExitStack() as stack:
             if not there.store.is_shared:
                 await stack.enter_async_context(self._service.open[browser.agent].closed())
             proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
-        return self._rendered("deleted", {"of": viewer.of, "holds": proof.holds, "lines": lines_of(proof)}, viewer)
+        return self._rendered("deleted", deleted(proof), viewer)
+
+    async def call(self, request: Request, browser: Browser, form: Form) -> Response:
+        """Store what a person calls a scope, or take that name back."""
+        viewer = await self._viewer(request, browser, form.one("whose"))
+        name, scope = shown_name(form.one("name")), Scope.parse(viewer.of)
+        await viewer.memory.browsing.people.call(scope, name)
+        label = scope_label(scope, await viewer.memory.browsing.people.name(scope), viewer.language)
+        self._note(browser, Note(text=viewer.word("called", name=label), done=True))
+        return self._back(form)
 
     async def news(self, _: Request, browser: Browser) -> Response:
         """Stream an event whenever a page may look different."""
@@ -306,10 +307,13 @@ class _Routes:
 
     async def _viewer(self, request: Request, browser: Browser, of: str) -> Viewer:
         memory, language = self._service.agent(browser.agent).memory, _language(request)
+        session = await session_for(memory, of, language)
+        scope = Scope.parse(of)
         return Viewer(
             memory=memory,
-            session=await session_for(memory, of, language),
+            session=session,
             of=of,
+            name=scope_label(scope, await memory.browsing.people.name(scope), language),
             language=language,
             path=request.url.path,
             query={**dict(request.query_params), **request.path_params},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gateway_memory.runtime.ground import EVERY, Database
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, made, upsert
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, distinct, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
 from gateway_memory.store.plan import EXCHANGE, TALK
 from gateway_memory.store.withheld import Withheld
@@ -206,6 +206,17 @@ class Episodes(Table):
     async def session_of(self, scope: str, name: str) -> str:
         """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
         return next(iter(await self._column(scope, SQL["episodes.session_of"], scope, name, name)), "")
+
+    async def newest(self, scope: str, limit: int) -> list[int]:
+        """Return the newest turns of a scope, newest first."""
+        query = "SELECT turn FROM episodes WHERE scope = ? ORDER BY at DESC, turn DESC LIMIT ?"
+        return await self._column(scope, query, scope, limit)
+
+    async def latest_times(self) -> Mapping[str, float]:
+        """Return when something was said last in each scope, in epoch seconds."""
+        scopes = distinct("episodes", "scope")
+        query = f"SELECT value, (SELECT max(at) FROM episodes WHERE scope = value) FROM ({scopes}) AS scopes"
+        return dict(await self._rows(EVERY, query))
 
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""

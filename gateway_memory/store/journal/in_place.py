@@ -24,7 +24,7 @@ _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
     "withheld_records", "episodes", "episode_pages", "links", "link_items", "link_codes", "link_tries", "requests",
-    "reviews", "feedback",
+    "reviews", "feedback", "names",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcript_messages", "shown_memories")
 _ROWS: Final[Mapping[str, str]] = {

@@ -15,6 +15,7 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.links import Links
+from gateway_memory.store.journal.names import Names
 from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews
@@ -39,6 +40,7 @@ class Store:
     sessions: Sessions
     ledger: Ledger
     links: Links
+    names: Names
     reviews: Reviews
     health: Health
     event_log: EventLog
@@ -107,6 +109,7 @@ async def store_of(
         sessions=Sessions(connection, slot),
         ledger=Ledger(connection),
         links=Links(connection),
+        names=Names(connection),
         reviews=Reviews(connection),
         health=Health(connection, slot),
         event_log=event_log,
