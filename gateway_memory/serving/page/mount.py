@@ -182,7 +182,7 @@ class _Routes:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__) for path in TABS]
+        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
     # Signing in
 

@@ -161,8 +161,10 @@ async def session_for(memory: GatewayMemory, scope: str, language: Language) -> 
 
 
 def word(language: Language, name: str, /, **values: object) -> str:
-    """Return a text of the page. values: what stands in its braces."""
-    text: str = texts("page")[name][language]
+    """Return a text of the page. values: what stands in its braces; `number` chooses between `one` and `other`."""
+    text: str | Mapping[str, str] = texts("page")[name][language]
+    if not isinstance(text, str):
+        text = text["one" if values["number"] == 1 else "other"]
     return text.format(**values) if values else text
 
 
@@ -542,8 +544,16 @@ VIEWS: Final[Mapping[str, View]] = {
     "/settings": settings,
 }
 """The pages by their addresses."""
-TABS: Final = ("/", "/review", "/memories", "/document", "/conversations", "/replies", "/people", "/settings")
-"""The pages that each page leads to, in their order; each is called there as the word of its function's name says."""
+TABS: Final[Mapping[str, str]] = {
+    "/": "house",
+    "/review": "inbox",
+    "/memories": "file-text",
+    "/conversations": "message-square",
+    "/replies": "send",
+    "/people": "users",
+    "/settings": "settings",
+}
+"""The pages that each page leads to, in their order, with their symbols; the word of its function's name names each."""
 
 
 def _heat(number: int, most: int) -> int:
