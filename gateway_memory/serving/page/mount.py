@@ -173,8 +173,8 @@ class _Routes:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__) for path in TABS]
         self._templates.globals["talk_label"] = talk_label
+        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
     # Signing in
 

@@ -1,4 +1,4 @@
-"""Who looks at a page, at what, and in which language: what every page is given."""
+"""A request of a browser that is signed in: whose memories it looks at, its address, its language and its texts."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,8 +135,10 @@ async def session_for(memory: GatewayMemory, scope: str, language: Language) -> 
 
 
 def word(language: Language, name: str, /, **values: object) -> str:
-    """Return a text of the page. values: what stands in its braces."""
-    text: str = texts("page")[name][language]
+    """Return a text of the page. values: what stands in its braces; `number` chooses between `one` and `other`."""
+    text: str | Mapping[str, str] = texts("page")[name][language]
+    if not isinstance(text, str):
+        text = text["one" if values["number"] == 1 else "other"]
     return text.format(**values) if values else text
 
 
