@@ -153,6 +153,11 @@ class Recaller:
         """The kind of the last failure of this process's encoder; "" while it works, or where there is none."""
         return next((embedder.problem for embedder in self._embedders if embedder.problem), "")
 
+    @property
+    def loads(self) -> bool:
+        """Whether the encoder of this process is being loaded, so that searches go by words meanwhile."""
+        return any(each.started and each.encoder is None and not each.problem for each in self._embedders)
+
     async def _read(self, job: "Callable[[Index], T]") -> T:
         def following(index: "Index") -> T:
             index.follow()

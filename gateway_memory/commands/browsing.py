@@ -84,6 +84,10 @@ class Browsing:
         self._storage = ports.storage
         self.people: Final = People(ports)
 
+    async def mark(self) -> str:
+        """Return a text that changes when another process has failed or learnt something: see `Health.mark`."""
+        return await self._storage.health.mark()
+
     async def holds(self, scope: Scope) -> bool:
         """Return whether a scope holds anything."""
         return await self._storage.sessions.knows(scope.key) or bool(await self._storage.documents.scan(scope))

@@ -152,7 +152,8 @@ async def _vectors(ports: CommandPorts, health: WorkspaceHealth) -> dict[str, An
     vectors = await ports.storage.recaller.vectors()
     problem = next((state.problem for state in health.states if state.problem), "")
     done = vectors.rows - vectors.missing
-    return {"encoder": vectors.encoder, "done": done, "rows": vectors.rows, "problem": problem}
+    loads = ports.storage.recaller.loads
+    return {"encoder": vectors.encoder, "done": done, "rows": vectors.rows, "problem": problem, "loads": loads}
 
 
 def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> dict[str, Any] | None:
@@ -248,6 +249,14 @@ def _model_failure(failures: list[dict[str, Any]]) -> str:
     return next((kind for kind in kinds if kind in texts("phrases")), "model_unknown")
 
 
+def failure_in_words(language: Language, place: str) -> str:
+    """Return what failed, and what to do about it. place: of a failure."""
+    part, _, kind = place.partition(".")
+    name = f"failed_{part}" if f"failed_{part}" in texts("phrases") else "failed_other"
+    why = f"model_{kind}" if f"model_{kind}" in texts("phrases") else "model_unknown"
+    return say(language, name, why=say(language, why), place=place)
+
+
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
     """Say that there is no model, and how much one was used today, also by a process that has ended."""
     lines = [] if model["name"] else [say(language, "status_no_model")]
@@ -265,6 +274,8 @@ def _search_line(language: Language, vectors: dict[str, Any] | None) -> str:
         return say(language, "status_words")
     encoder, problem = vectors["encoder"] or say(language, "encoder_none"), vectors["problem"]
     line = say(language, "status_vectors", done=vectors["done"], rows=vectors["rows"], encoder=encoder)
+    if vectors["loads"]:
+        return line + say(language, "status_encoder_loads")
     return line + (say(language, "status_words_meanwhile", problem=problem) if problem else "")
 
 

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_memory.config.settings import Config, LimitSettings
+from gateway_memory.errors import ClosedError, StoreError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.runtime.runtime import Metrics
@@ -109,24 +110,38 @@ def _sent(event: Event) -> bytes:
 # The stream that tells an open page when there is something new, as server-sent events without any text.
 
 _LOOK_SECONDS: Final = 1.0
+_OTHERS_LOOKS: Final = 3
 _ALIVE_LOOKS: Final = 15
 _PAGE_COUNTERS: Final = ("turns.", "extraction.", "sessions.", "feedback.", "failures.", "model.")
 """The counters that change with what the page shows; looking at the page changes none of them."""
 
 
-async def news(listener: Listener, metrics: Metrics) -> AsyncIterator[bytes]:
-    """Yield an event whenever something has changed, at most once a second, until the listener is closed."""
+async def news(listener: Listener, memory: GatewayMemory) -> AsyncIterator[bytes]:
+    """Yield an event whenever something has changed, at most once a second, until the listener is closed.
+
+    What other processes have changed, or failed to do, is looked for in the journal every three seconds.
+    """
     yield b"retry: 2000\n\n"
-    before, quiet = _state(metrics), 0
+    before, mark, quiet, looks = _state(memory.metrics), await _mark(memory), 0, 0
     async for sent in listener.stream(_LOOK_SECONDS):
-        now = _state(metrics)
-        quiet += 1
-        if now != before or sent.startswith((b"id:", b"event:")):
-            before, quiet = now, 0
+        now, elsewhere = _state(memory.metrics), mark
+        quiet, looks = quiet + 1, looks + 1
+        if looks % _OTHERS_LOOKS == 0:
+            elsewhere = await _mark(memory) or mark
+        if now != before or elsewhere != mark or sent.startswith((b"id:", b"event:")):
+            before, mark, quiet = now, elsewhere, 0
             yield b"event: news\ndata:\n\n"
         elif quiet >= _ALIVE_LOOKS:
             quiet = 0
             yield b": alive\n\n"
+
+
+async def _mark(memory: GatewayMemory) -> str:
+    """Return the state of the other processes; "" where it can't be read now."""
+    try:
+        return await memory.browsing.mark()
+    except (StoreError, ClosedError):
+        return ""
 
 
 def _state(metrics: Metrics) -> int:

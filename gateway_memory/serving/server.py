@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import signal
 import socket
@@ -255,7 +256,9 @@ def _listening(settings: ServeSettings) -> Iterator[tuple[socket.socket, str]]:
                 listener.bind((settings.host, settings.port))
         except OSError as error:
             where = path or f"{settings.host}:{settings.port}"
-            raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
+            taken = error.errno == errno.EADDRINUSE and not path
+            advice = "; another program has this port: use --port 0 for a free one, or --port N" if taken else ""
+            raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}{advice}") from error
         if path:
             yield listener, f"unix:{path}"
             with contextlib.suppress(FileNotFoundError):

@@ -110,6 +110,26 @@ SURFACES = (of_shell, of_shell_for_programs, of_chat, of_mcp, of_page)
 
 
 @pytest.mark.slow
+def test_an_idle_page_is_told_of_what_another_process_meets_with(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    config = written(tmp_path, memory={"autoRecall": {"embedder": {"provider": "none"}}}, port=0)
+    with (
+        service(config, "--workspace", str(workspace), workspaces={"main": workspace}) as served,
+        served.client() as host,
+        served.client("", follow_redirects=True) as browser,
+    ):
+        assert browser.get(host.post("/page/link").json()["path"]).status_code == 200
+        with browser.stream("GET", "/news", timeout=seconds(60)) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "retry: 2000"
+            with failing_gateway(workspace):
+                assert next(line for line in lines if line.startswith("event:")) == "event: news"
+                shown = browser.get("/", headers={"Accept-Language": "zh"}).text
+                assert "模型没有给出结果" in shown
+                assert "回答不是所要求的 JSON" in shown
+
+
+@pytest.mark.slow
 async def test_every_surface_tells_the_same_of_what_another_process_met_with(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     config = written(tmp_path, memory={"autoRecall": {}}, port=0)

@@ -85,6 +85,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         done = run("serve", "--config", str(config), cwd=tmp_path)
     assert done.returncode == 1
     assert "can't listen there" in done.stderr
+    assert "use --port 0 for a free one" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -261,7 +261,7 @@ class _Routes:
         """Stream an event whenever a page may look different."""
         memory, feed = self._service.agent(browser.agent).memory, self._service.feeds[browser.agent]
         listener = feed.add("page")
-        return Streamed(feed, listener, news(listener, memory.metrics))
+        return Streamed(feed, listener, news(listener, memory))
 
     def signed_in(self, act: Callable[[Request, Browser], Awaitable[Response]]) -> _Handler:
         """Return the handler of a request that needs a sign-in."""

@@ -14,7 +14,9 @@ from operator import getitem
 from typing import Any, Final
 
 from extractor import CATEGORIES
+from gateway_memory.commands.command import readable_time
 from gateway_memory.commands.search import KINDS, as_filter
+from gateway_memory.commands.status import failure_in_words
 from gateway_memory.config.load import (
     KeyPath,
     chinese_meanings,
@@ -114,7 +116,11 @@ async def today(viewer: Viewer) -> Values:
     recalls = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
     outcomes = [outcome for _, outcome in recalls]
     injected = sum(outcome in ("full", "partial") for outcome in outcomes)
-    return {"status": status, "changes": changes, "replies": len(outcomes), "injected": injected}
+    failures = [
+        {**each, "what": failure_in_words(viewer.language, each["place"]), "at": readable_time(each["at"])}
+        for each in status["failures"]
+    ]
+    return {"status": status, "failures": failures, "changes": changes, "replies": len(outcomes), "injected": injected}
 
 
 async def digest(viewer: Viewer) -> Values:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 from gateway_memory.runtime.ground import EVERY, Database, decoded
 from gateway_memory.runtime.runtime import Failure
@@ -92,7 +92,21 @@ class Health(Table):
                     states[slot] = decoded(ProcessState, stored | {"sessions_waiting": stored["told"]})
         return states
 
+    async def mark(self) -> str:
+        """Return a text that changes once a process has failed, changed its state, or changed a memory."""
+        return json.dumps(await self._read(EVERY, _mark))
+
     async def failures(self, *, since: float) -> list[Failure]:
         """Return what failed since a time (epoch seconds) in any process, dead ones too, newest first."""
         query = "SELECT place, error, at, count FROM failures WHERE at >= ? ORDER BY at DESC, place"
         return made(Failure, await self._rows(EVERY, query, since))
+
+
+def _mark(database: Database) -> list[Any]:
+    queries = (
+        "SELECT count(*), coalesce(max(at), 0), coalesce(sum(count), 0) FROM failures",
+        "SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot",
+        "SELECT coalesce(max(id), 0) FROM receipts",
+    )
+    results = [database.execute(query) for query in queries]  # a server answers them together
+    return [[*map(str, row)] for result in results for row in result.fetchall()]
