@@ -20,6 +20,7 @@ from gateway_memory.capture.reader import Extract, Models, Reader
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
+from gateway_memory.commands.lists import Lists
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
@@ -140,6 +141,7 @@ class OpenMemory:
             health=health,
         )
         self.commands, self.browsing = Commands(ports), Browsing(ports)
+        self.lists = Lists(ports, self.browsing)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)

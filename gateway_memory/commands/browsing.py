@@ -17,7 +17,7 @@ from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import MemoryRecord, Receipt
 from gateway_memory.sync.follower import record_of, turn_of
-from recall import Filter, Stored
+from recall import Stored
 
 _RECEIPTS: Final = 200
 _MOST_OF_A_DAY: Final = 2000
@@ -91,11 +91,6 @@ class Browsing:
     async def holds(self, scope: Scope) -> bool:
         """Return whether a scope holds anything."""
         return await self._storage.sessions.knows(scope.key) or bool(await self._storage.documents.scan(scope))
-
-    async def newest(self, session: Session, only: Filter, *, limit: int) -> Sequence[Stored]:
-        """Return memories that pass a filter, the newest first."""
-        await self._storage.follower.refresh(session.scope)
-        return await self._storage.recaller.listed(session.scope.key, only, limit)
 
     async def details(self, session: Session, identity: str) -> MemoryDetails | None:
         """Return what is known of a memory; None for an unknown id."""
@@ -188,6 +183,10 @@ class Browsing:
             )
             for reply in replies
         ]
+
+    async def exchanges(self, session: Session, turns: Sequence[int]) -> Sequence[tuple[Episode, Said]]:
+        """Return what may be shown of turns, in their order."""
+        return await self._exchanges(session.scope.key, turns)
 
     async def outcomes(self, session: Session, *, since: float, limit: int) -> Sequence[tuple[float, str]]:
         """Return when the newest replies since a time were made (epoch seconds), each with how its recall went."""

@@ -70,7 +70,7 @@ class People:
         if root != scope.key:
             return Face(scope=scope, name=name, linked=Scope.parse(root))
         episodes = self._storage.episodes
-        newest = await episodes.newest(scope.key, _SAYING)
+        newest = [turn for turn, _ in await episodes.newest(scope.key, _SAYING)]
         quotable = await episodes.quotable(scope.key, newest)
         sides = filter(None, (quotable.sides(turn, past=True) for turn in newest))
         words = next((" ".join(user.split()) for user, _ in sides if user.strip()), "")

@@ -17,6 +17,7 @@ from gateway_memory import __version__
 from gateway_memory.capture.requests import secret_note
 from gateway_memory.commands.command import phrase
 from gateway_memory.commands.dispatch import may_change
+from gateway_memory.commands.search import as_filter
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import text_of
 from gateway_memory.errors import RefusedError
@@ -27,6 +28,8 @@ from gateway_memory.serving import models
 from gateway_memory.serving.request import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
+from gateway_memory.store.summaries import stored_record
+from recall import Filter
 
 T = TypeVar("T")
 
@@ -173,6 +176,95 @@ class AgentCalls:
         session = await self._session(request.speaker)
         return self._hits(session, await self.memory.get(session, request.hit, around=request.around))
 
+    # What there is, page by page
+
+    async def list_memories(self, request: models.ListMemories) -> models.MemoriesListed:
+        """The memories of a speaker, newest first."""
+        session = await self._session(request.speaker)
+        only = self._only(type=request.type, category=request.category, since=request.since, until=request.until)
+        page = await self.memory.lists.memories(session, only, after=request.after, limit=request.limit)
+        entries = [(row.entry, row.file) for row in page.rows]
+        same = ("id", "text", "type", "category", "turn", "session")
+        rows = [
+            models.MemoryListed(**{name: getattr(entry, name) for name in same}, at=self._time(entry.at), file=file)
+            for entry, file in entries
+        ]
+        return models.MemoriesListed(rows=rows, next=page.next)
+
+    async def list_episodes(self, request: models.ListEpisodes) -> models.ExchangesListed:
+        """What was said by and to a speaker, newest first."""
+        session = await self._session(request.speaker)
+        only = self._only(since=request.since, until=request.until, session_key=request.session)
+        page = await self.memory.lists.episodes(session, only, after=request.after, limit=request.limit)
+        rows = [
+            models.ExchangeListed(
+                turn=said.turn,
+                at=self._time(said.at),
+                session=episode.session_key,
+                user=said.user,
+                reply=said.reply,
+                learnt=[memory.id for memory in said.learnt],
+            )
+            for episode, said in page.rows
+        ]
+        return models.ExchangesListed(rows=rows, next=page.next)
+
+    async def list_replies(self, request: models.Listed) -> models.RepliesListed:
+        """The replies to a speaker, with the memories that were injected, newest first."""
+        session = await self._session(request.speaker)
+        page = await self.memory.lists.replies(session, after=request.after, limit=request.limit)
+        rows = [
+            models.ReplyListed(
+                turn=each.reply.turn,
+                at=self._time(each.reply.at),
+                session=each.reply.session_key,
+                user=each.said.user if each.said else "",
+                outcome=each.reply.report.outcome if each.reply.report else "",
+                recalled=[models.Recalled(id=identity, text=text) for identity, text in each.recalled],
+            )
+            for each in page.rows
+        ]
+        return models.RepliesListed(rows=rows, next=page.next)
+
+    async def list_records(self, request: models.Listed) -> models.RecordsListed:
+        """The records of a speaker's ended sessions, newest first."""
+        session = await self._session(request.speaker)
+        page = await self.memory.lists.records(session, after=request.after, limit=request.limit)
+        wanted = models.RecordListed.model_fields
+        records = [stored_record(row).fields() for row in page.rows]
+        rows = [models.RecordListed(**{name: row[name] for name in wanted}) for row in records]
+        return models.RecordsListed(rows=rows, next=page.next)
+
+    async def list_pending(self, request: models.ListPending) -> models.PendingListed:
+        """What waits for a speaker's approval, oldest first."""
+        session = await self._session(request.speaker)
+        page = await self.memory.lists.pending(session, request.words, after=request.after, limit=request.limit)
+        rows = [models.ReviewListed.model_validate(row) for row in page.rows]
+        return models.PendingListed(rows=rows, next=page.next)
+
+    async def list_people(self, request: models.OneOfPages) -> models.PeopleListed:
+        """Whose memories there are: the owner's first, then by when something was said last."""
+        page = await self.memory.lists.people(after=request.after, limit=request.limit)
+        rows = [
+            models.PersonListed(
+                scope=face.scope.key,
+                kind=face.scope.kind.name,
+                name=face.name,
+                linked=face.linked.key if face.linked else "",
+                memories=face.memories,
+                exchanges=face.exchanges,
+                last=self._time(face.last) if face.last else None,
+            )
+            for face in page.rows
+        ]
+        return models.PeopleListed(rows=rows, next=page.next)
+
+    def _only(self, **filters: str | None) -> Filter:
+        return as_filter(**filters, zone=self.memory.zone) or Filter()
+
+    def _time(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at, UTC).astimezone(self.memory.zone)
+
     # What is saved
 
     async def observe(self, request: models.Observe) -> models.Done:
@@ -238,13 +330,13 @@ class AgentCalls:
         return Request(call=call, caller=_caller(request.speaker), id=request.id, scope=session.scope.key)
 
     def _hits(self, session: Session, hits: Found) -> models.FoundHits:
-        least, zone = session.settings.auto_recall.min_score, self.memory.zone
+        least = session.settings.auto_recall.min_score
         same = [name for name in models.HitFound.model_fields if name not in ("at", "weak")]
         return models.FoundHits(
             hits=[
                 models.HitFound(
                     **{name: getattr(hit, name) for name in same},
-                    at=datetime.fromtimestamp(hit.at, UTC).astimezone(zone),
+                    at=self._time(hit.at),
                     weak=hit.score < least,
                 )
                 for hit in hits

@@ -141,6 +141,40 @@ class Get(Spoken):
     around: Annotated[int, Field(ge=0, le=50)] = 2
 
 
+class OneOfPages(RequestBody):
+    """Which page of a list. after: the `next` of the page before; "" for the first one."""
+
+    after: Annotated[str, Field(max_length=1000)] = ""
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class Listed(Spoken, OneOfPages):
+    """A page of a list of one speaker's."""
+
+
+class ListMemories(Listed):
+    """Which memories: of a type, a category, a time."""
+
+    type: Name | None = None
+    category: Name | None = None
+    since: Day | None = None
+    until: Day | None = None
+
+
+class ListEpisodes(Listed):
+    """Which exchanges: of a time, of one session's key."""
+
+    since: Day | None = None
+    until: Day | None = None
+    session: Key | None = None
+
+
+class ListPending(Listed):
+    """What waits for approval. words: only what contains them."""
+
+    words: Annotated[str, Field(max_length=500)] = ""
+
+
 class Observe(Written):
     """Something that happened in a session: a tool call, a decision, an error."""
 
@@ -255,6 +289,130 @@ class FoundHits(ResponseBody):
 
     hits: list[HitFound]
     outcome: str
+
+
+class PageOf(ResponseBody):
+    """A page of a list. next: what to give as `after` for the next page; "" behind the last one."""
+
+    next: str
+
+
+class MemoryListed(ResponseBody):
+    """A memory. file: where it stands. turn: the one that it was learnt from, 0 for none."""
+
+    id: str
+    text: str
+    at: datetime
+    type: str
+    category: str
+    file: str
+    turn: int
+    session: str
+
+
+class MemoriesListed(PageOf):
+    """Memories, newest first."""
+
+    rows: list[MemoryListed]
+
+
+class ExchangeListed(ResponseBody):
+    """An exchange, without what was forgotten. learnt: the ids of the memories that were learnt from it."""
+
+    turn: int
+    at: datetime
+    session: str
+    user: str
+    reply: str
+    learnt: list[str]
+
+
+class ExchangesListed(PageOf):
+    """Exchanges, newest first."""
+
+    rows: list[ExchangeListed]
+
+
+class Recalled(ResponseBody):
+    """A memory that was injected; its text is "" if it is gone."""
+
+    id: str
+    text: str
+
+
+class ReplyListed(ResponseBody):
+    """A reply. user: the message, "" if it is gone. outcome: of recall, "" where it is not known."""
+
+    turn: int
+    at: datetime
+    session: str
+    user: str
+    outcome: str
+    recalled: list[Recalled]
+
+
+class RepliesListed(PageOf):
+    """Replies, newest first."""
+
+    rows: list[ReplyListed]
+
+
+class RecordListed(ResponseBody):
+    """The record of an ended session: see docs/sessions.md."""
+
+    session_id: str
+    topic: str
+    summary: str
+    timestamp: str
+    decisions: list[str]
+    todos: list[str]
+    layer: str
+
+
+class RecordsListed(PageOf):
+    """Session records, newest first."""
+
+    rows: list[RecordListed]
+
+
+class ReviewListed(ResponseBody):
+    """A memory that waits for approval. reason: see docs/review.md. against: the memory that it contradicts."""
+
+    id: str
+    text: str
+    reason: str
+    scope: str
+    at: datetime
+    since: datetime
+    quote: str
+    turn: int
+    category: str
+    against: str
+    against_text: str
+
+
+class PendingListed(PageOf):
+    """What waits for approval, oldest first."""
+
+    rows: list[ReviewListed]
+
+
+class PersonListed(ResponseBody):
+    """A person, a group or a project. linked: whose memory it shares, "" for its own. last: when something was said."""
+
+    scope: str
+    kind: str
+    name: str
+    linked: str
+    memories: int
+    exchanges: int
+    last: datetime | None
+
+
+class PeopleListed(PageOf):
+    """Whose memories there are, the owner's first, then by when something was said last."""
+
+    rows: list[PersonListed]
 
 
 class Compacted(ResponseBody):

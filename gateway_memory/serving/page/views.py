@@ -5,9 +5,7 @@ To add a page, write its function and its template, add it to `VIEWS`, and its t
 
 import calendar
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import reduce
 from operator import getitem
@@ -96,10 +94,6 @@ _PARTS: Final = (
 """The parts of a recall, in their order."""
 _AROUND: Final = 5
 _LATEST: Final = 2**62
-_MOST_SKIPPED: Final = 100_000
-"""Rows of one time that may lie before a page: more than a scope is meant to have."""
-_INSTANT: Final = 1e-6
-"""Seconds that make a bound include its own time."""
 
 
 async def today(viewer: Viewer) -> Values:
@@ -163,31 +157,15 @@ async def memories(viewer: Viewer) -> Values:
 async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[Any], str]:
     """Return memories from the newest on, and the address of the next page, "" for none.
 
-    A page begins behind a time, and behind so many rows of that same time.
-
     Raises:
-        NothingHere: the page's place is none.
-        UsageError: there is no such type or day.
+        UsageError: there is no such type, day or place in the list.
     """
-    skipped = viewer.number("skip", most=_MOST_SKIPPED)
-    try:
-        before = float(viewer.query.get("before") or "inf")
-    except ValueError:
-        raise NothingHere from None
-    if math.isnan(before):
-        raise NothingHere
     filters = {name: fields[name] or None for name in _FILTERS}
     only = as_filter(**filters, zone=viewer.zone) or Filter()
-    until = min(before + _INSTANT, math.inf if only.until is None else only.until)
-    only = replace(only, until=until if until < math.inf else None)
-    rows = await viewer.memory.browsing.newest(viewer.session, only, limit=_A_PAGE + skipped + 1)
-    rows = rows[skipped:]
-    shown = [row.entry for row in rows[:_A_PAGE]]
-    if len(rows) <= _A_PAGE:
-        return shown, ""
-    at = shown[-1].at
-    same = sum(entry.at == at for entry in shown) + (skipped if at == before else 0)
-    return shown, viewer.link("/memories", before=repr(at), skip=same, **filters)
+    lists = viewer.memory.lists
+    page = await lists.memories(viewer.session, only, after=viewer.query.get("after", ""), limit=_A_PAGE)
+    older = viewer.link("/memories", after=page.next, **filters) if page.next else ""
+    return [row.entry for row in page.rows], older
 
 
 async def memory(viewer: Viewer) -> Values:

@@ -1,6 +1,7 @@
 """Episodes: what was said in processed turns."""
 
 import json
+import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -207,10 +208,28 @@ class Episodes(Table):
         """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
         return next(iter(await self._column(scope, SQL["episodes.session_of"], scope, name, name)), "")
 
-    async def newest(self, scope: str, limit: int) -> list[int]:
-        """Return the newest turns of a scope, newest first."""
-        query = "SELECT turn FROM episodes WHERE scope = ? ORDER BY at DESC, turn DESC LIMIT ?"
-        return await self._column(scope, query, scope, limit)
+    async def newest(
+        self,
+        scope: str,
+        limit: int,
+        *,
+        before: tuple[float, int] = (math.inf, 2**62),
+        since: float | None = None,
+        until: float | None = None,
+        session_key: str = "",
+    ) -> list[tuple[int, float]]:
+        """Return the newest turns of a scope with their times, newest first.
+
+        before: a time and a turn, before which they are. since, until: their times, since <= at < until.
+        session_key: only those of this session.
+        """
+        which, values = "", list[object]()
+        for condition, value in (("at >= ?", since), ("at < ?", until), ("session_key = ?", session_key or None)):
+            if value is not None:
+                which, values = f"{which} AND {condition}", [*values, value]
+        query = f"SELECT turn, at FROM episodes WHERE scope = ? AND (at, turn) < (?, ?){which}"
+        query = f"{query} ORDER BY at DESC, turn DESC LIMIT ?"
+        return [(int(turn), float(at)) for turn, at in await self._rows(scope, query, scope, *before, *values, limit)]
 
     async def latest_times(self) -> Mapping[str, float]:
         """Return when something was said last in each scope, in epoch seconds."""

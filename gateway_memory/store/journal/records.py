@@ -43,6 +43,16 @@ class Records:
 
         return await self._connection.read(work, scopes=scope.key)
 
+    async def listed(self, scope: Scope) -> list[dict[str, Any]]:
+        """Return all records that were not deleted, newest first, without forgotten text."""
+
+        def work(database: Database) -> list[dict[str, Any]]:
+            rows, hidden = parsed(self._file_of(scope, database).read() or b"")[0], withheld(database, scope.key)
+            shown = (hidden.record(row) for row in reversed(rows) if not row.get("deleted_at"))
+            return [row for row in shown if not row.get("deleted_at")]
+
+        return await self._connection.read(work, scopes=scope.key)
+
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
         """Return all records as they are stored."""
         return parsed(await self.lines(scope) or b"")[0]
