@@ -417,10 +417,16 @@ class SessionRegistry:
         open_here = self._open.get(session_id)
         if open_here is not None:
             return open_here
+        session = self.unregistered(who, session_id)
+        session.switches.features = switches or {}
+        session.detached = True
+        return session
+
+    def unregistered(self, who: Who, session_id: str) -> Session:
+        """Return a session that is open and that nothing else knows."""
         session = self._made(who)
         session.reset(session_id)
-        session.switches.features = switches or {}
-        session.detached = session.is_open = True
+        session.is_open = True
         return session
 
     def opened(self, session: Session) -> None:
