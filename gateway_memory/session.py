@@ -477,6 +477,12 @@ class SessionRegistry:
         agent = agent_of(session.key) or self._agent if config else ""  # only a config has overrides
         return Prompts(workspace=str(self._workspace), config=config, agent=agent)
 
+    def retune(self, config: Config) -> None:
+        """Apply a changed config to the sessions of this process."""
+        self._config = config
+        for session in self._by_key.values():
+            session.settings = self.settings_of(session.key)
+
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings of a session key."""
         return self._config.for_agent(agent_of(key) or self._agent)
