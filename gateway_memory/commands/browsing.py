@@ -80,12 +80,12 @@ class ReplyDetails:
 class Tried:
     """What a fresh session would be given for a message. texts: of all that was considered, by id, "" if it is gone.
 
-    writable: the ids of memories that can be corrected and moved.
+    files: of memories that can be corrected and moved, by id.
     """
 
     trial: Trial
     texts: Mapping[str, str]
-    writable: frozenset[str]
+    files: Mapping[str, str]
 
 
 class Browsing:
@@ -209,14 +209,14 @@ class Browsing:
         trial = await self._trials.run(session.who, message, min_score=min_score, quoted_from=quoted_from)
         rows = trial.context.report.rows if trial.context.report else ()
         scope, ids = session.scope.key, [row.id for row in rows]
-        texts, writable = dict(await self._texts(scope, ids)), set()
+        texts, files = dict(await self._texts(scope, ids)), {}
         for identity in ids:
             stored = None if turn_of(identity) else await self._storage.recaller.get(scope, identity)
             if stored:
                 texts[identity] = stored.entry.text
                 if is_writable(stored.file):
-                    writable.add(identity)
-        return Tried(trial=trial, texts=texts, writable=frozenset(writable))
+                    files[identity] = stored.file
+        return Tried(trial=trial, texts=texts, files=files)
 
     async def outcomes(self, session: Session, *, since: float, limit: int) -> Sequence[tuple[float, str]]:
         """Return when the newest replies since a time were made (epoch seconds), each with how its recall went."""
