@@ -17,7 +17,7 @@ from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import MemoryRecord, Receipt
-from gateway_memory.sync.follower import record_of, turn_of
+from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
 from recall import Filter, Stored
 
 _RECEIPTS: Final = 200
@@ -258,7 +258,7 @@ class Browsing:
         return sorted(talks, key=lambda talk: talk.said[0].at)
 
     async def _texts(self, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of memories and of exchanges by their ids, "" for one that is gone."""
+        """Return the texts of memories, and of sides of exchanges, by their ids; "" for one that is gone."""
         known = await self._storage.ledger.without_forgotten(scope, ids)
         turns = [turn for turn in map(turn_of, ids) if turn]
         quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
@@ -266,7 +266,8 @@ class Browsing:
         def text_of(identity: str) -> str:
             exchange = quoted.get(turn_of(identity))
             if exchange:
-                return exchange.user or exchange.reply
+                by_user = identity.startswith(f"e{exchange.turn}{SPEAKERS[0][0]}")
+                return (exchange.user or exchange.reply) if by_user else (exchange.reply or exchange.user)
             return known[identity].text if identity in known else ""
 
         return {identity: text_of(identity) for identity in ids}

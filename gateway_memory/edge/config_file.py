@@ -172,7 +172,8 @@ def _added(text: str, found: Scan, owner: KeyPath, item: str) -> str:
         added = f"{indent}{item}{',' if comma else ''}{newline}"
         place = line
     else:
-        added = f"{'' if text[closing - 1].isspace() else ' '}{item} "
+        tight = bool(children) and not text[closing - 1].isspace()
+        added = f"{'' if text[closing - 1].isspace() else ' '}{item}{'' if tight else ' '}"
         place = closing
     if not separator:
         return f"{text[:place]}{added}{text[place:]}"

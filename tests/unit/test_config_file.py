@@ -44,7 +44,7 @@ def test_the_shipped_file_differs_in_the_two_numbers_alone() -> None:
         ("{ }", "{ autoRecall: { minScore: 0.65 } }"),
         ("{ timeZone: 'UTC' }", "{ timeZone: 'UTC', autoRecall: { minScore: 0.65 } }"),
         ("{ timeZone: 'UTC', }", "{ timeZone: 'UTC', autoRecall: { minScore: 0.65 } }"),
-        ("{timeZone:'UTC'}", "{timeZone:'UTC', autoRecall: { minScore: 0.65 } }"),
+        ("{timeZone:'UTC'}", "{timeZone:'UTC', autoRecall: { minScore: 0.65 }}"),
         ("{ autoRecall: { minScore: .5/* half */ } }", "{ autoRecall: { minScore: 0.65/* half */ } }"),
         ("{ 'autoRecall': { \"minScore\": +5e-1 } }", "{ 'autoRecall': { \"minScore\": 0.65 } }"),
         ("{ autoRecall: {} /* , */ }", "{ autoRecall: { minScore: 0.65 } /* , */ }"),

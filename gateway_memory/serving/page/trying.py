@@ -81,6 +81,7 @@ async def trial(viewer: Viewer) -> Values:
         "tried": tried,
         "rows": rows,
         "told": sum(row["fate"] == "told" for row in rows),
+        "held": sum(row["fate"] == "held" for row in rows),
         "tokens": sum(each.tokens for each in tried.trial.blocks) if tried else 0,
         "values": values,
         "sliders": sliders,
