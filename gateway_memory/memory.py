@@ -15,7 +15,7 @@ from gateway_memory.calls.shell import answer_request
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.lists import Lists
-from gateway_memory.config.settings import Config
+from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.ground import get_logger, local_now
@@ -102,6 +102,12 @@ class GatewayMemory(ReplyingCalls):
             self._parts = None
             await self._stack.aclose()
             log.info("memory.closed")
+
+    def retune(self, config: Config) -> None:
+        """Take the least scores of recall from another config, from the next reply on, and nothing else."""
+        self.config = tuned(self.config, config)
+        self.settings = self.config.for_agent(self.agent)
+        self._sessions.retune(self.config)
 
     @property
     def browsing(self) -> Browsing:

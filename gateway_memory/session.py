@@ -428,10 +428,16 @@ class SessionRegistry:
         open_here = self._open.get(session_id)
         if open_here is not None:
             return open_here
+        session = self.unregistered(who, session_id)
+        session.switches.features = switches or {}
+        session.detached = True
+        return session
+
+    def unregistered(self, who: Who, session_id: str) -> Session:
+        """Return a session that is open and that nothing else knows."""
         session = self._made(who)
         session.reset(session_id)
-        session.switches.features = switches or {}
-        session.detached = session.is_open = True
+        session.is_open = True
         return session
 
     def opened(self, session: Session) -> None:
@@ -481,6 +487,12 @@ class SessionRegistry:
         config = self._config.source
         agent = agent_of(session.key) or self._agent if config else ""  # only a config has overrides
         return Prompts(workspace=str(self._workspace), config=config, agent=agent)
+
+    def retune(self, config: Config) -> None:
+        """Apply a changed config to the sessions of this process."""
+        self._config = config
+        for session in self._by_key.values():
+            session.settings = self.settings_of(session.key)
 
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings of a session key."""

@@ -25,6 +25,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.context.start import SessionStarter, Subscriptions
+from gateway_memory.context.trial import Trials
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
@@ -140,8 +141,8 @@ class OpenMemory:
             switched=starter.switched,
             health=health,
         )
-        self.commands, self.browsing = Commands(ports), Browsing(ports)
-        self.lists = Lists(ports, self.browsing)
+        self.browsing = Browsing(ports, Trials(runtime, storage, sessions, changes, subscriptions))
+        self.commands, self.lists = Commands(ports), Lists(ports, self.browsing)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)

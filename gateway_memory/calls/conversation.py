@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
-from gateway_memory.capture.requests import masked_block
-from gateway_memory.context.builder import Context
+from gateway_memory.context.builder import Context, with_notice
 from gateway_memory.edge.content import (
     Content,
     as_query,
@@ -237,8 +236,7 @@ class ConversationCalls(Calls):
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 opened.runtime.on_error("context", error)
                 context = Context()
-            if query.secrets and session.on("autoExtract") and (notice := masked_block(query)):
-                context = replace(context, text=f"{context.text}\n\n{notice}".strip())
+            context = with_notice(context, session, query)
         session.receive(query.text)
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))

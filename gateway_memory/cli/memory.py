@@ -20,6 +20,7 @@ from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.session import Session
+from gateway_memory.store.disk.workspace import own_config
 
 T = TypeVar("T")
 
@@ -28,7 +29,7 @@ def in_memory(args: argparse.Namespace, work: Callable[[GatewayMemory], Awaitabl
     """Open the memory that a command's arguments name, and return what `work` returns."""
 
     async def opened() -> T:
-        config = load_config(args.config)
+        config = load_config(args.config, own=own_config(args.workspace))
         async with GatewayMemory(config, args.workspace, agent=getattr(args, "agent", "main")) as memory:
             return await work(memory)
 

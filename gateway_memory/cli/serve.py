@@ -23,6 +23,7 @@ from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
 from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
+from gateway_memory.store.disk.workspace import own_config
 
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
 
@@ -39,7 +40,7 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
 
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
     config = serve_options(
-        load_config(args.config),
+        load_config(args.config, own=own_config(args.workspace or default)),
         workspace=args.workspace,
         default=default,
         host=args.host,

@@ -9,14 +9,15 @@ from typing import Final
 
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.people import People
+from gateway_memory.context.trial import Trial, Trials
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
-from gateway_memory.store.documents import MEMORY_FILE, digest_of
+from gateway_memory.store.documents import MEMORY_FILE, digest_of, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import MemoryRecord, Receipt
-from gateway_memory.sync.follower import record_of, turn_of
+from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
 from recall import Stored
 
 _RECEIPTS: Final = 200
@@ -76,11 +77,24 @@ class ReplyDetails:
     verdicts: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What a fresh session would be given for a message. texts: of all that was considered, by id, "" if it is gone.
+
+    files: of memories that can be corrected and moved, by id.
+    """
+
+    trial: Trial
+    texts: Mapping[str, str]
+    files: Mapping[str, str]
+
+
 class Browsing:
     """Reads for pages. Every call may raise StoreError."""
 
-    def __init__(self, ports: CommandPorts) -> None:
+    def __init__(self, ports: CommandPorts, trials: Trials) -> None:
         self._ports = ports
+        self._trials = trials
         self._storage = ports.storage
         self.people: Final = People(ports)
 
@@ -159,17 +173,9 @@ class Browsing:
         replies = await self._storage.turns.replies(scope, before=before, limit=limit)
         exchanges = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
         considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
-        ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
-        known = await self._storage.ledger.without_forgotten(scope, ids)
-        turns = [turn for turn in map(turn_of, ids) if turn]
-        quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
-
-        def text_of(identity: str) -> str:
-            exchange = quoted.get(turn_of(identity))
-            if exchange:
-                return exchange.user or exchange.reply
-            return known[identity].text if identity in known else ""
-
+        texts = await self._texts(
+            scope, sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
+        )
         verdicts: dict[int, dict[str, str]] = {}
         for each in await self._storage.ledger.rated(scope, turns=[reply.turn for reply in replies]) if replies else ():
             verdicts.setdefault(each.turn, {})[each.memory] = each.verdict
@@ -177,8 +183,8 @@ class Browsing:
             ReplyDetails(
                 reply=reply,
                 said=exchanges.get(reply.turn),
-                recalled=[(identity, text_of(identity)) for identity in reply.recalled],
-                texts={identity: text_of(identity) for identity in considered[reply.turn]},
+                recalled=[(identity, texts[identity]) for identity in reply.recalled],
+                texts={identity: texts[identity] for identity in considered[reply.turn]},
                 verdicts=verdicts.get(reply.turn, {}),
             )
             for reply in replies
@@ -187,6 +193,25 @@ class Browsing:
     async def exchanges(self, session: Session, turns: Sequence[int]) -> Sequence[tuple[Episode, Said]]:
         """Return what may be shown of turns, in their order."""
         return await self._exchanges(session.scope.key, turns)
+
+    async def trial(
+        self, session: Session, message: str, *, min_score: float | None = None, quoted_from: float | None = None
+    ) -> Tried:
+        """Return what a fresh session of a scope would be given for a message; nothing of it is recorded.
+
+        min_score, quoted_from: as in `Trials.run`.
+        """
+        trial = await self._trials.run(session.who, message, min_score=min_score, quoted_from=quoted_from)
+        rows = trial.context.report.rows if trial.context.report else ()
+        scope, ids = session.scope.key, [row.id for row in rows]
+        texts, files = dict(await self._texts(scope, ids)), {}
+        for identity in ids:
+            stored = None if turn_of(identity) else await self._storage.recaller.get(scope, identity)
+            if stored:
+                texts[identity] = stored.entry.text
+                if is_writable(stored.file):
+                    files[identity] = stored.file
+        return Tried(trial=trial, texts=texts, files=files)
 
     async def outcomes(self, session: Session, *, since: float, limit: int) -> Sequence[tuple[float, str]]:
         """Return when the newest replies since a time were made (epoch seconds), each with how its recall went."""
@@ -229,6 +254,21 @@ class Browsing:
             said = [each for _, each in exchanges]
             talks.append(Talk(session_id=session_id, session_key=key, name=names.get(key, ""), said=said))
         return sorted(talks, key=lambda talk: talk.said[0].at)
+
+    async def _texts(self, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the texts of memories, and of sides of exchanges, by their ids; "" for one that is gone."""
+        known = await self._storage.ledger.without_forgotten(scope, ids)
+        turns = [turn for turn in map(turn_of, ids) if turn]
+        quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
+
+        def text_of(identity: str) -> str:
+            exchange = quoted.get(turn_of(identity))
+            if exchange:
+                by_user = identity.startswith(f"e{exchange.turn}{SPEAKERS[0][0]}")
+                return (exchange.user or exchange.reply) if by_user else (exchange.reply or exchange.user)
+            return known[identity].text if identity in known else ""
+
+        return {identity: text_of(identity) for identity in ids}
 
     async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:
         """Return what may be shown of turns, in their order, with what was learnt from each."""

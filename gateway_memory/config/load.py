@@ -30,7 +30,7 @@ from typing import (
 import pyjson5
 from annotated_types import Ge, Gt, Le, MinLen
 
-from gateway_memory.config.settings import Config, MemorySync, MistakeAt, ServeSettings
+from gateway_memory.config.settings import Config, MemorySync, MistakeAt, ServeSettings, tuned
 from gateway_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 KeyPath = tuple[str | int, ...]
 """The keys (str) and list positions (int, from 0) that lead from the root to a value; the root's is ()."""
+TUNED: Final[tuple[KeyPath, ...]] = (("autoRecall", "minScore"), ("autoRecall", "episodes", "minScore"))
+"""The keys below `memorySync` that the page sets, as `tuned` takes them over."""
 
 _TOKEN = re.compile(
     r"""
@@ -72,10 +74,12 @@ class Duplicate:
 class Scan:
     """The line (from 1) of every key and list entry, the comment above each key, and the keys given more than once.
 
-    Where a key is given twice its last line counts, as its last value does.
+    spans: where the text of each value begins and ends, its brackets included. Where a key is given twice, its last
+    line and its last value count.
     """
 
     lines: Mapping[KeyPath, int]
+    spans: Mapping[KeyPath, tuple[int, int]]
     comments: Mapping[KeyPath, str]
     duplicates: tuple[Duplicate, ...]
 
@@ -87,6 +91,7 @@ class _Open:
     path: KeyPath
     step: str | int | None
     key_lines: dict[str, int] = field(default_factory=dict)
+    start: int = 0
 
 
 def scan(text: str) -> Scan:
@@ -94,11 +99,13 @@ def scan(text: str) -> Scan:
     lines: dict[KeyPath, int] = {}
     comments: dict[KeyPath, str] = {}
     duplicates: list[Duplicate] = []
+    spans: dict[KeyPath, tuple[int, int]] = {}
     nesting: list[_Open] = []
-    for token, line, comment in _content(text):
+    for token, start, line, comment in _content(text):
         inner = nesting[-1] if nesting else None
         if token in "}]":
-            nesting.pop()
+            closed = nesting.pop()
+            spans[closed.path] = closed.start, start + 1
         elif inner is not None and inner.step is None:
             (key,) = pyjson5.decode(f"{{{token}:0}}")  # without its quotes and escapes
             path = (*inner.path, key)
@@ -116,8 +123,15 @@ def scan(text: str) -> Scan:
             if not path or isinstance(path[-1], int):
                 lines[path] = line
             if token in "{[":
-                nesting.append(_Open(path=path, step=0 if token == "[" else None))
-    return Scan(lines=lines, comments=comments, duplicates=tuple(duplicates))
+                nesting.append(_Open(path=path, step=0 if token == "[" else None, start=start))
+            else:
+                spans[path] = start, start + len(token)
+    return Scan(lines=lines, spans=spans, comments=comments, duplicates=tuple(duplicates))
+
+
+def has_comma(text: str, start: int, end: int) -> bool:
+    """Return whether a comma stands between two values, or behind the last one of an object, outside of comments."""
+    return any(match[0] == "," for match in _TOKEN.finditer(text, start, end))
 
 
 def position(text: str, offset: int) -> tuple[int, int]:
@@ -140,8 +154,8 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-def _content(text: str) -> Iterator[tuple[str, int, str]]:
-    """Yield brackets, keys and values, each with its line and the comment that stands above it."""
+def _content(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Yield brackets, keys and values, each with its offset, its line and the comment that stands above it."""
     line_starts = _line_starts(text)
     above: list[str] = []
     last_line = 0  # where the last token other than space or comment ended
@@ -151,7 +165,7 @@ def _content(text: str) -> Iterator[tuple[str, int, str]]:
             body = match[0][2:-2] if match[0].startswith("/*") else match[0][2:]
             above.append("\n".join(text_line.strip().removeprefix("* ") for text_line in body.strip().splitlines()))
         if match.lastgroup in ("bracket", "value"):
-            yield match[0], line, "\n".join(above)
+            yield match[0], match.start(), line, "\n".join(above)
         if match.lastgroup in ("bracket", "value", "separator"):
             above.clear()
             last_line = bisect_right(line_starts, match.end() - 1)
@@ -476,16 +490,17 @@ _TERMS = {
 }
 
 
-def load_config(path: str | Path | Mapping[str, Any] | None = None) -> Config:
+def load_config(path: str | Path | Mapping[str, Any] | None = None, *, own: Path | None = None) -> Config:
     """Read and check a config file; without a path, return the built-in defaults.
 
     path: the file, or the settings themselves in its form, for a host that has them in a config of its own.
+    own: a workspace's own file, which need not exist. Without a path, its least scores apply.
 
     Every key must be known, so that a typo cannot switch something off unnoticed.
     Raises ConfigFileError, which holds all mistakes, also when the file can't be read.
     """
     if path is None:
-        return Config()
+        return Config() if own is None else _own_config(own)
     if not isinstance(path, Mapping):
         return replace(check_config(read_text(path), str(path)), source=str(Path(path).absolute()))
     source = "the given settings"
@@ -494,6 +509,20 @@ def load_config(path: str | Path | Mapping[str, Any] | None = None) -> Config:
     except (TypeError, ValueError) as error:
         raise _unreadable(source, f"these are no settings as JSON has them: {error}") from None
     return check_config(text, source)
+
+
+def _own_config(path: Path) -> Config:
+    """Return the least scores of a workspace's own file.
+
+    A workspace may have come with somebody's project. So this file names no server, and switches nothing on.
+    """
+    if not path.exists():
+        return Config()
+    config = check_config(read_text(path), str(path))
+    if config != tuned(Config(), config):
+        names = " and ".join(dotted(each) for each in TUNED)
+        raise _unreadable(path, f"only {names} can stand in this file; name a file with the others by --config")
+    return config
 
 
 def read_text(path: str | Path) -> str:

@@ -403,6 +403,18 @@ class Config:
         return self.agents.get(agent_id.lower(), self.defaults)
 
 
+def tuned(config: Config, new: Config) -> Config:
+    """Return a config with the least scores of recall of another one; all else stays."""
+
+    def with_scores(agent: MemorySync, scores: MemorySync) -> MemorySync:
+        recall, other = agent.auto_recall, scores.auto_recall
+        episodes = replace(recall.episodes, min_score=other.episodes.min_score)
+        return replace(agent, auto_recall=replace(recall, min_score=other.min_score, episodes=episodes))
+
+    agents = {name: with_scores(settings, new.for_agent(name)) for name, settings in config.agents.items()}
+    return replace(config, defaults=with_scores(config.defaults, new.defaults), agents=agents)
+
+
 # Where the service listens: from the options of the shell and the settings.
 
 _ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names

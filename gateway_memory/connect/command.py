@@ -16,6 +16,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.scope import OWNER
+from gateway_memory.store.disk.workspace import own_config
 
 _SECONDS: Final = 10.0
 
@@ -99,7 +100,7 @@ def check_workspace(where: Where) -> None:
         UsageError: the memory or its config can't be used.
     """
     try:
-        with BlockingMemory(load_config(where.config), where.workspace) as memory:
+        with BlockingMemory(load_config(where.config, own=own_config(where.workspace)), where.workspace) as memory:
             memory.command(memory.visit(user=OWNER), "/memory status")
     except (GatewayMemoryError, OSError) as error:
         raise UsageError(f"the memory in {where.workspace} can't be used: {error}. Nothing was changed.") from None

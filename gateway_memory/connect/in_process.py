@@ -183,8 +183,9 @@ class Opening:
             try:
                 from gateway_memory import OWNER, load_config
                 from gateway_memory.blocking import BlockingMemory
+                from gateway_memory.store.disk.workspace import own_config
 
-                memory = BlockingMemory(load_config(self._config), self._workspace)
+                memory = BlockingMemory(load_config(self._config, own=own_config(self._workspace)), self._workspace)
                 memory.open()
                 self._memory = memory
                 self._tried.set()

@@ -4,11 +4,12 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from extractor import is_greeting, is_small_talk, traits_of
+from extractor import Cleaned, is_greeting, is_small_talk, traits_of
+from gateway_memory.capture.requests import masked_block
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
@@ -53,7 +54,9 @@ _JOURNAL_WITHIN: Final = 0.1
 _ASKED_SESSIONS: Final = 6
 """Session records of the time that a message asks for."""
 _WEAK: Final = 3
-"""How many hits below the least score are reported."""
+"""How many hits that are not good enough are reported."""
+_WEAK_TRIED: Final = 12
+"""The same for a message that is only tried: whoever moves the least score wants to see what it would let in."""
 _CANDIDATES_FACTOR: Final = 2
 """Search for this many times the quoted exchanges: some are in context already."""
 _MILLISECONDS: Final = 1000.0
@@ -162,7 +165,10 @@ class _Reply:
         recall = self.recall or Recall()
         rows = [_considered(hit, fate(hit)) for hit in recall.hits]
         rows.sort(key=lambda row: row.fate not in ("told", "held"))  # those that count stand first, each group by score
-        rows += [_considered(hit, "weak") for hit in recall.weak]
+        rows += [
+            _considered(hit, "weak" if hit.score < least.get(hit.kind, settings.min_score) else "far")
+            for hit in recall.weak
+        ]
         parts = {name: seconds * _MILLISECONDS for name, seconds in recall.stages.items()}
         total = (time.perf_counter() - self._started) * _MILLISECONDS
         milliseconds = {**parts, **self.milliseconds, "total": total}
@@ -174,13 +180,23 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
     return Considered(id=hit.id, fate=fate, score=hit.score, terms=terms)
 
 
+def with_notice(context: Context, session: Session, query: Cleaned) -> Context:
+    """Return the context with the notice for the assistant that a secret, which the user asks to keep, is masked."""
+    notice = masked_block(query) if query.secrets and session.on("autoExtract") else ""
+    return replace(context, text=f"{context.text}\n\n{notice}".strip()) if notice else context
+
+
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    delivered: by origin, the last event that was published in this process.
+    delivered: by origin, the last event that was published in this process. only_tries: whether its sessions are none
+    of the store's, so that what they are given does not count as delivered.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int]) -> None:
+    def __init__(
+        self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int], *, only_tries: bool = False
+    ) -> None:
+        self.only_tries = only_tries
         self._runtime = runtime
         self._storage = storage
         self._delivered = delivered
@@ -316,10 +332,12 @@ class ContextBuilder:
     async def _inject_notice(self, reply: _Reply) -> None:
         """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""
         ledger, scope = self._storage.ledger, reply.session.scope.key
-        if not ledger.may_be_due(scope, MEMORY_FULL):
+        if not (self.only_tries or ledger.may_be_due(scope, MEMORY_FULL)):
             return
         if await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.is_due(scope, MEMORY_FULL)):
             reply.blocks.append(full_block())
+            if self.only_tries:
+                return
             await self.runner.run("notice", reply.within(_JOURNAL_WITHIN), ledger.take_notice(scope, MEMORY_FULL))
 
     # What the stages need
@@ -360,7 +378,7 @@ class ContextBuilder:
                             preceding=tuple(session.recent),
                             only=Filter(since=span.start, until=span.end) if span else None,
                             explain=True,
-                            weak=_WEAK,
+                            weak=_WEAK_TRIED if self.only_tries else _WEAK,
                         ),
                         timeout_seconds=reply.left(_SEARCH_UNTIL),
                     )

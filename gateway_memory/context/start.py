@@ -117,13 +117,22 @@ async def waiting_reviews(reviews: Reviews, scope: Scope) -> int:
     return await reviews.count(scope.key) + len(others)
 
 
-async def weekly_digest(runtime: Runtime, store: Store, scope: Scope, now: datetime) -> str:
-    """Return the block of the last week's digest, once a week over all processes; "" for none."""
+async def weekly_digest(
+    runtime: Runtime, store: Store, scope: Scope, now: datetime, *, only_tries: bool = False
+) -> str:
+    """Return the block of the last week's digest, once a week over all processes; "" for none.
+
+    only_tries: as in `ContextBuilder`. The digest still waits for the first real session then.
+    """
     year, week, _ = now.astimezone(runtime.zone).isocalendar()
     name = f"digest {year}-{week:02}"
-    await store.ledger.set_notice(scope.key, name)
-    if not await store.ledger.take_notice(scope.key, name):
-        return ""
+    if only_tries:
+        if await store.ledger.was_told(scope.key, name):
+            return ""
+    else:
+        await store.ledger.set_notice(scope.key, name)
+        if not await store.ledger.take_notice(scope.key, name):
+            return ""
     digest = await digest_since(store, scope, now.timestamp() - _WEEK_SECONDS)
     if not digest:
         return ""
@@ -175,6 +184,9 @@ class OpeningBuilder:
             about, joined = None, []
         memory = [block for block in with_marks(lines, outdated) if not in_context(block.id, block.text)]
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
+        today = self._runtime.day_of(now.timestamp())
+        expired = {identity for identity, record in records.items() if "" < record.expires < today}
+        memory = [block for block in memory if block.id not in expired]  # a start removes them, a trial does not
         related = await self._related(scope, queries_of(last), settings.max_found, now)
         material = Material(
             memory=memory,
@@ -371,11 +383,15 @@ class SessionStarter:
             waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
             await self._builder.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.positions = await self._builder.detector.first(session, _OPENING_SECONDS)
-            if session.settings.opening.enabled:
-                await self._in_time(session, self._open(session, waiting))
+            await self.prepare(session, waiting)
             session.is_open = True
             log.info("session.open", session_id=session_id, type=session.types[0])
+
+    async def prepare(self, session: Session, waiting: Collection[str] = ()) -> None:
+        """Give a new session its place in the files, and its opening. waiting: as in `_open`."""
+        session.positions = await self._builder.detector.first(session, _OPENING_SECONDS)
+        if session.settings.opening.enabled:
+            await self._in_time(session, self._open(session, waiting))
 
     async def opening(self, session: Session) -> str:
         """Return the current opening of a session. It is made anew when its scope has changed since."""
@@ -484,4 +500,5 @@ class SessionStarter:
         """Return the week's digest for the first session of the owner in a week, else ""."""
         if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.detached:
             return ""
-        return await weekly_digest(self._runtime, self._storage, session.scope, now)
+        only_tries = self._builder.only_tries
+        return await weekly_digest(self._runtime, self._storage, session.scope, now, only_tries=only_tries)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.runtime.ground import object_of, replace_private
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
+from gateway_memory.store.disk.workspace import STATE_FOLDER, own_config, private_folder
 
 if TYPE_CHECKING:
     from gateway_memory.edge.prompts import Prompts
@@ -210,7 +210,7 @@ def register(
 
 
 def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
-    """Return the checked settings of the config's defaults, by their keys.
+    """Return the checked settings of the config's defaults, by their keys; without one, what `load_config` says.
 
     Checking takes pydantic and half a second, so the result is cached as JSON under the file's digest.
 
@@ -222,7 +222,9 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
             return cached
     from gateway_memory.config.load import load_config, render_config
 
-    settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
+    settings: dict[str, Any] = json.loads(render_config(load_config(config, own=own_config(workspace))))["agents"][
+        "defaults"
+    ]["memorySync"]
     compiled = _compiled(workspace, config)
     with contextlib.suppress(OSError):
         private_folder(compiled.parent)
@@ -231,7 +233,8 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
 
 
 def _compiled(workspace: Path, config: Path | None) -> Path:
-    source = config.read_bytes() if config else b""
+    read = config or own_config(workspace)
+    source = read.read_bytes() if config or read.exists() else b""
     reference = Path(__file__).parents[1] / "config" / "settings.py"  # a new version may have new defaults
     state = reference.stat()
     digest = hashlib.blake2b(source + f"{state.st_mtime_ns} {state.st_size}".encode(), digest_size=12).hexdigest()

@@ -467,8 +467,10 @@ def end(event: HookInput) -> None:
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
     from gateway_memory.scope import OWNER
+    from gateway_memory.store.disk.workspace import own_config
 
-    given, config, joined = event.given, load_config(event.config), event.joined
+    given, joined = event.given, event.joined
+    config = load_config(event.config, own=own_config(event.workspace))
     configure_logging(verbose=False, workspace=event.workspace, settings=config.defaults.logs)
     project, duration_ms = joined.name if joined else None, None
     with contextlib.suppress(UsageError):  # what an editor reports may be no duration

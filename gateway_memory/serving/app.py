@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.settings import Config, LimitSettings
+from gateway_memory.config.settings import Config, LimitSettings, tuned
 from gateway_memory.errors import ClosedError, StoreError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
@@ -174,6 +174,12 @@ class OpenAgent:
 
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
+
+    def retune(self, config: Config) -> None:
+        """Take the least scores of recall from a changed config: now, and when the memory is opened again."""
+        self._config = tuned(self._config, config)
+        if self._agent in self._service.agents:
+            self._service.agents[self._agent].memory.retune(self._config)
 
     @asynccontextmanager
     async def closed(self) -> AsyncIterator[Path]:

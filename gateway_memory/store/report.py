@@ -6,9 +6,10 @@ from typing import Any, Final, Literal
 
 from gateway_memory.runtime.ground import decoded
 
-Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "over", "withheld"]
+Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "far", "over", "withheld"]
 """What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number
-or the tokens of the settings; below the least score; no longer true on that day; forgotten or replaced since."""
+or the tokens of the settings; below the least score; good enough, but far behind the best one or of another subject; no
+longer true on that day; forgotten or replaced since."""
 Verdict = Literal["useful", "wrong"]
 """What a person says of a memory in a reply, or of the reply."""
 

@@ -20,11 +20,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from gateway_memory.edge.config_file import NotSavedError
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
 from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, scope_label, talk_label
-from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, preferred, session_for, word
+from gateway_memory.serving.page.trying import FIELDS, file_of, said_of, scores_in, share_of
+from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, own_address, preferred, session_for, word
 from gateway_memory.serving.page.views import TABS, VIEWS
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.store.documents import digest_of
@@ -151,6 +153,7 @@ async def page_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
         Route("/language", page.posted(page.switch), methods=["POST"]),
         Route("/act", page.posted(page.act), methods=["POST"]),
         Route("/document", page.posted(page.save), methods=["POST"]),
+        Route("/try", page.posted(page.tune), methods=["POST"]),
         Route("/people/delete", page.posted(page.erase), methods=["POST"]),
         Route("/people/name", page.posted(page.call), methods=["POST"]),
         Route("/news", page.signed_in(page.news), methods=["GET"]),
@@ -235,6 +238,23 @@ class _Routes:
             return self._rendered("document", values, viewer, 409)
         self._note(browser, Note(text=viewer.word("document_saved"), done=True))
         return RedirectResponse(viewer.link("/document"), status_code=303, headers=_SAFE)
+
+    async def tune(self, request: Request, browser: Browser, form: Form) -> Response:
+        """Save least scores in the config file in force, and let them apply from the next reply on."""
+        viewer = await self._viewer(request, browser, form.one("of", OWNER_KEY))
+        file, now = file_of(viewer), scores_in(viewer.session.settings.auto_recall)
+        given = {field: share_of(form.one(field)) for field in FIELDS if form.one(field)}
+        values = {FIELDS[field]: value for field, value in given.items() if value != now[field]}
+        try:
+            if values:
+                config = await asyncio.to_thread(file.save, values, digest=form.one("was"))
+                for each in self._service.open.values():
+                    each.retune(config)
+        except NotSavedError as error:
+            self._note(browser, Note(text=said_of(viewer, error), done=False))
+        else:
+            self._note(browser, Note(text=viewer.word("try_saved", file=file.path), done=True))
+        return self._back(form)
 
     async def erase(self, request: Request, browser: Browser, form: Form) -> Response:
         """Delete a scope and those that are linked with it, once its name was typed, and show the proof."""
@@ -348,9 +368,7 @@ class _Routes:
 
     def _back(self, form: Form) -> Response:
         """Return to the page from which a form came, if that is one of ours."""
-        back = form.one("back")
-        is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
-        return RedirectResponse(back if is_ours else "/", status_code=303, headers=_SAFE)
+        return RedirectResponse(own_address(form.one("back")) or "/", status_code=303, headers=_SAFE)
 
     def _set(self, request: Request, answer: Response, name: str, value: str) -> None:
         secure = request.url.scheme == "https"

@@ -64,6 +64,11 @@ class Viewer:
         return self.memory.zone
 
     @property
+    def back(self) -> str:
+        """The page of ours that this one was opened from, "" for none that is named."""
+        return own_address(self.query.get("back", ""))
+
+    @property
     def here(self) -> str:
         """The address of this page, to come back to."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
@@ -112,6 +117,11 @@ class Viewer:
     def today(self) -> date:
         """Return the current day in the configured zone."""
         return self.memory.now().astimezone(self.zone).date()
+
+
+def own_address(text: str) -> str:
+    """Return an address that leads to a page of ours; "" for any other."""
+    return text if text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable() else ""
 
 
 async def session_for(memory: GatewayMemory, scope: str, language: Language) -> Session:

@@ -3,6 +3,7 @@
 To add a page, write its function and its template, add it to `VIEWS`, and its texts to `edge/texts/page.json`.
 """
 
+import asyncio
 import calendar
 import json
 from collections.abc import Mapping, Sequence
@@ -26,10 +27,10 @@ from gateway_memory.config.load import (
     scan,
 )
 from gateway_memory.config.settings import Config
-from gateway_memory.context.finder import TERMS
 from gateway_memory.errors import UsageError
 from gateway_memory.serving.page.faces import deletion, people
 from gateway_memory.serving.page.pictures import over_time
+from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
 from gateway_memory.serving.page.viewer import NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
 from recall import Filter
@@ -73,7 +74,8 @@ async def settings(viewer: Viewer) -> Values:
                 meaning = chinese.get(name) or " ".join(comments.get(path, "").split())
                 row = {"name": name, "value": value, "default": default, "meaning": meaning}
                 rows.append({**row, "differs": value != default})
-    return {"rows": rows}
+    digest, _ = await asyncio.to_thread(state_of, viewer)
+    return {"rows": rows, "tuned": {dotted(key): field for field, key in FIELDS.items()}, "digest": digest}
 
 
 _RECEIPTS: Final = 100
@@ -87,7 +89,6 @@ _TIMES: Final = ("day", "week", "month")
 _A_PAGE: Final = 50
 _HITS: Final = 30
 _REPLIES_LISTED: Final = 20
-_TERM_SHOWN: Final = 0.01
 _PARTS: Final = (
     "vector", "lexical", "ranking", "search_and_files", "search_again", "updates", "quotations", "total",
 )  # fmt: skip
@@ -237,16 +238,7 @@ async def reply(viewer: Viewer) -> Values:
     if details is None or details.reply.turn != turn:
         raise NothingHere
     report = details.reply.report
-    rows = [
-        {
-            "id": row.id,
-            "text": details.texts.get(row.id, ""),
-            "fate": row.fate,
-            "score": row.score,
-            "terms": [(name, row.terms[name]) for name in TERMS if abs(row.terms.get(name, 0.0)) >= _TERM_SHOWN],
-        }
-        for row in (report.rows if report else ())
-    ]
+    rows = rows_of(report, details.texts)
     parts = [(name, report.milliseconds[name]) for name in _PARTS if name in report.milliseconds] if report else []
     threshold = viewer.session.settings.auto_recall.min_score
     return {"details": details, "report": report, "rows": rows, "parts": parts, "threshold": threshold}
@@ -259,6 +251,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "/review": review,
     "/memories": memories,
     "/memories/{id}": memory,
+    "/try": trial,
     "/document": document,
     "/conversations": conversations,
     "/conversations/exchange/{turn}": exchange,

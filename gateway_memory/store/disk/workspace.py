@@ -33,11 +33,17 @@ def write_private(path: Path, content: bytes) -> None:
 
 STATE_FOLDER: Final = ".gateway-memory"
 INDEX_FILE: Final = "index.sqlite"
+_OWN_CONFIG: Final = "config.json5"
 SPOOL_FILE: Final = "spool.sqlite"
 """Below the state folder: turns that wait for PostgreSQL."""
 EPISODE_PAGES: Final = "episodes/"
 """In the index, the start of the names of pages of episodes. They are no files of the workspace."""
 _LOCK_SECONDS: Final = 3.0
+
+
+def own_config(workspace: Path) -> Path:
+    """Return the file in which the page saves settings for the processes that have no other config."""
+    return workspace.expanduser() / STATE_FOLDER / _OWN_CONFIG
 
 
 @contextlib.contextmanager

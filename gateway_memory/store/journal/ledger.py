@@ -388,6 +388,10 @@ class Ledger(Table):
             self._notices.discard((scope, name))
         return due
 
+    async def was_told(self, scope: str, name: str) -> bool:
+        """Return whether a process has delivered the notice."""
+        return bool(await self._rows(scope, "SELECT 1 FROM marks WHERE scope = ? AND name = ? AND told", scope, name))
+
     async def take_notice(self, scope: str, name: str) -> bool:
         """Return whether to deliver the notice now: it is set and no process has delivered it."""
         query = "UPDATE marks SET told = TRUE WHERE scope = ? AND name = ? AND NOT told"

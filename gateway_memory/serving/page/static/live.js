@@ -15,3 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   listen();
   window.addEventListener("pagehide", () => source.close());
 });
+document.addEventListener("input", (event) => {
+  const shown = event.target.type === "range" && document.querySelector(`output[for="${event.target.id}"]`);
+  if (shown) shown.value = Number(event.target.value).toFixed(2);
+});
