@@ -20,6 +20,7 @@ from gateway_memory.capture.reader import Extract, Models, Reader
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
+from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
@@ -139,7 +140,7 @@ class OpenMemory:
             switched=starter.switched,
             health=health,
         )
-        self.commands, self.browsing = Commands(ports), Browsing(ports)
+        self.commands, self.browsing, self.portraits = Commands(ports), Browsing(ports), Portraits(ports)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)

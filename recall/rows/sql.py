@@ -331,6 +331,11 @@ class Rows:
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
 
+    def began(self, scope: str) -> float:
+        """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
+        where = "r.scope = ? and r.kind = 'item' and r.type <> 'S' order by r.at limit 1"
+        return float(next((at for (at,) in self._of(scope, f"select r.at from row r where {where}")), 0.0))
+
     def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
         """Return the passages of the user from an importance above .5 on, the most important first."""
         return self._stored(scope, f"r.scope = ? and {TELLING}", least, limit)
