@@ -22,7 +22,8 @@ from gateway_memory.edge.phrases import texts
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp import make_server
-from gateway_memory.serving.page.views import Viewer, memories
+from gateway_memory.serving.page.viewer import Viewer
+from gateway_memory.serving.page.views import memories
 from recall import EmbedderSettings
 
 pytestmark = pytest.mark.xdist_group("late parts")

@@ -563,11 +563,9 @@ def test_hostile_names_stay_texts(tmp_path: Path) -> None:
                     assert after.found <= harmless[kind].found | MORE, (path, scope)
                 assert "\x1b" not in answer.text, "no terminal's codes"
                 assert all(each.startswith(("/", "#")) and each[:2] != "//" for each in after.addresses)
+        deleting = tags_of(browser.get("/people/delete?of=user%3Atelegram%3A%3A5").text).found
         for scope in scopes:
-            tags = tags_of(browser.get(f"/people/delete?of={scope}").text)
-            assert not {"script", "img", "svg", "iframe", "base", "object"} & {
-                tag for tag, attributes in tags.found if "defer" not in attributes
-            }
+            assert tags_of(browser.get(f"/people/delete?of={scope}").text).found <= deleting | MORE
         notes = browser.get("/memories?q=note+of+a+file+with+a+hostile+name&kind=note").text
         assert "Note 1 of" in notes
         chosen = {("option", ("selected", "value"))}
@@ -595,7 +593,7 @@ def test_what_waits_is_decided_on_the_page(served: Served, browser: httpx2.Clien
     shown = browser.get("/review", params={"of": of}).text
     assert "the owner keeps a parrot" in shown
     assert "somebody else says it about the owner" in shown
-    assert "1 wait for your approval" in browser.get("/", params={"of": of}).text
+    assert "1 memory waits for your approval" in browser.get("/", params={"of": of}).text
     assert "parrot" in browser.get("/review").text, "the owner is asked about what concerns the owner"
     (identity,) = re.findall(r'id="review-([a-z2-7]{8})"', shown)
     act(browser, "reject", of=of, id=identity, text="never")

@@ -17,7 +17,7 @@ FILES = sorted(path.stem for path in (Path(phrases.__file__).parent / "texts").g
 PACKAGE = Path(gateway_memory.__file__).parent
 
 
-def pairs(value: Any, place: str) -> list[tuple[str, dict[str, str]]]:
+def pairs(value: Any, place: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the texts of a file that people read in both languages, each with its place."""
     if isinstance(value, str):  # a help of the shell, which is English
         return []
@@ -37,15 +37,23 @@ def test_no_name_stands_twice(file: str) -> None:
     json.loads(path.read_text("utf-8"), object_pairs_hook=once)
 
 
-def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name}
+def forms(text: Any) -> list[str]:
+    """Return the text, or its forms by number."""
+    if isinstance(text, str):
+        return [text]
+    assert text.keys() == {"one", "other"}
+    return list(text.values())
+
+
+def placeholders(text: Any) -> set[str]:
+    return {name for form in forms(text) for _, name, _, _ in Formatter().parse(form) if name}
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_each_text_is_in_both_languages_with_the_same_placeholders(file: str) -> None:
     for place, text in pairs(texts(file), file):
         assert text.keys() == {"en", "zh"}, place
-        assert all(map(str.strip, text.values())), place
+        assert all(form.strip() for each in text.values() for form in forms(each)), place
         if file in ("phrases", "page"):
             assert placeholders(text["en"]) == placeholders(text["zh"]), place
 

@@ -23,19 +23,8 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
-from gateway_memory.serving.page.views import (
-    TABS,
-    VIEWS,
-    Note,
-    Values,
-    View,
-    Viewer,
-    deletion,
-    deletion_of,
-    preferred,
-    session_for,
-    word,
-)
+from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, preferred, session_for, word
+from gateway_memory.serving.page.views import TABS, VIEWS, deletion, deletion_of
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.store.documents import digest_of
 from gateway_memory.transfer.deletion import lines_of
@@ -182,7 +171,7 @@ class _Routes:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__) for path in TABS]
+        self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
     # Signing in
 

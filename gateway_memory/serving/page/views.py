@@ -7,14 +7,12 @@ import asyncio
 import calendar
 import json
 import math
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta, tzinfo
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from functools import reduce
 from operator import getitem
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from extractor import CATEGORIES
 from gateway_memory.commands.search import KINDS, as_filter
@@ -30,164 +28,13 @@ from gateway_memory.config.load import (
 )
 from gateway_memory.config.settings import Config
 from gateway_memory.context.finder import TERMS
-from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.errors import UsageError
-from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.serving.request import ServiceError
-from gateway_memory.session import Session
+from gateway_memory.scope import Scope
+from gateway_memory.serving.page.pictures import over_time
+from gateway_memory.serving.page.viewer import NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
-from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
 from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter
-
-_DIGITS: Final = 18
-_MOST: Final = 10**_DIGITS - 1
-"""The largest number in an address: databases hold it, and the next one too."""
-
-
-class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
-    """Raised for an address that names nothing."""
-
-    def __init__(self) -> None:
-        super().__init__("not_found", "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """What a form's command answered. undo: the memory whose last change a button takes back, "" for none.
-
-    of: the key of the scope in which that memory is.
-    """
-
-    text: str
-    done: bool
-    undo: str = ""
-    of: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Viewer:
-    """A request of a browser that is signed in. of: the key of the scope that it looks at.
-
-    query: the arguments of the address, with those in the path.
-
-    form_token: what each form of this browser carries. path: the path without the query.
-    """
-
-    memory: GatewayMemory
-    session: Session
-    of: str
-    language: Language
-    path: str
-    query: Mapping[str, str]
-    form_token: str
-    notes: Sequence[Note] = field(default=())
-
-    @property
-    def zone(self) -> tzinfo | None:
-        """The zone in which days are shown."""
-        return self.memory.zone
-
-    @property
-    def here(self) -> str:
-        """The address of this page, to come back to."""
-        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
-
-    def number(self, name: str, default: int = 0, *, most: int = _MOST) -> int:
-        """Return a whole number of the query, from 0 to `most`.
-
-        Raises:
-            NothingHere: it is something else.
-        """
-        text = self.query.get(name)
-        if not text:
-            return default
-        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
-            raise NothingHere
-        return int(text)
-
-    def is_at(self, path: str) -> bool:
-        """Return whether this page is one of those below a path."""
-        return self.path == path or (path != "/" and self.path.startswith(f"{path}/"))
-
-    def word(self, name: str, /, **values: object) -> str:
-        """Return a text of the page in the browser's language."""
-        return word(self.language, name, **values)
-
-    def link(self, path: str, /, **query: object) -> str:
-        """Return an address of the page, for the same scope unless the query names another one as `of`."""
-        query = {"of": self.of, **query}
-        if query["of"] == OWNER_KEY:
-            del query["of"]
-        given = {name: value for name, value in query.items() if value not in ("", None)}
-        return f"{path}?{urlencode(given)}" if given else path
-
-    def moment(self, at: float) -> str:
-        """Return a day and its time as people read them."""
-        return f"{self.local(at):%Y-%m-%d %H:%M}"
-
-    def local(self, at: float) -> datetime:
-        """Return a time (epoch seconds) in the configured zone."""
-        return datetime.fromtimestamp(at, self.zone).astimezone(self.zone)
-
-    async def of_scope(self, scope: str) -> Session:
-        """Return the session in which the page reads another scope."""
-        return await session_for(self.memory, scope, self.language)
-
-    def today(self) -> date:
-        """Return the current day in the configured zone."""
-        return self.memory.now().astimezone(self.zone).date()
-
-
-async def session_for(memory: GatewayMemory, scope: str, language: Language) -> Session:
-    """Return the session in which a page reads and changes a scope.
-
-    Raises:
-        NothingHere: there is no such scope.
-    """
-    try:
-        parsed = Scope.parse(scope)
-    except UsageError:
-        raise NothingHere from None
-    if parsed != OWNER_SCOPE and not await memory.browsing.holds(parsed):
-        raise NothingHere
-    session = await memory.visit(**parsed.whose)
-    session.language = language
-    return session
-
-
-# The texts of the page, and the language in which a browser wants them.
-
-
-def word(language: Language, name: str, /, **values: object) -> str:
-    """Return a text of the page. values: what stands in its braces."""
-    text: str = texts("page")[name][language]
-    return text.format(**values) if values else text
-
-
-def preferred(accepted: str, chosen: str) -> Language:
-    """Return the language of a request. accepted: its Accept-Language header. chosen: what the browser switched to."""
-    if chosen in ("zh", "en"):
-        return "zh" if chosen == "zh" else "en"
-    wanted = [
-        (_quality(rest), name.strip().lower())
-        for name, _, rest in (part.partition(";") for part in accepted.split(","))
-    ]
-    best = max((each for each in wanted if each[1][:2] in ("zh", "en")), key=lambda each: each[0], default=(0.0, "en"))
-    return "zh" if best[1].startswith("zh") else "en"
-
-
-def _quality(text: str) -> float:
-    name, _, value = text.strip().partition("=")
-    try:
-        return float(value) if name.strip() == "q" else 1.0
-    except ValueError:
-        return 0.0
-
-
-Values = Mapping[str, Any]
-View = Callable[[Viewer], Awaitable[Values]]
 
 # The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
 
@@ -252,84 +99,6 @@ async def settings(viewer: Viewer) -> Values:
                 row = {"name": name, "value": value, "default": default, "meaning": meaning}
                 rows.append({**row, "differs": value != default})
     return {"rows": rows}
-
-
-# Pictures of what happened over time: how recall went each day, and which memories replaced which.
-
-OUTCOMES: Final = ("full", "partial", "empty", "timeout")
-_DAYS: Final = 28
-_REPLIES_PICTURED: Final = 2000
-_LINES: Final = 30
-_WIDTH, _HEIGHT = 560.0, 120.0
-_LEAST_WIDTH: Final = 3.0
-_HIDDEN: Final = frozenset({"forgotten", "undone", "deleted", "retracted"})
-"""States of memories whose text is not shown."""
-_DAY_SECONDS: Final = 86400.0
-
-
-async def over_time(viewer: Viewer) -> Values:
-    """How recall went on each of the last days, and the newest memories with what they replaced."""
-    today = viewer.today()
-    days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
-    counts: dict[date, Counter[str]] = {day: Counter() for day in days}
-    since = viewer.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
-    for at, outcome in await viewer.memory.browsing.outcomes(viewer.session, since=since, limit=_REPLIES_PICTURED):
-        day = viewer.local(at).date()
-        if day in counts:
-            counts[day][outcome] += 1
-    bars, most = stacked([counts[day] for day in days])
-    table = [(day, counts[day]) for day in days if counts[day]]
-    lines = timeline(
-        await viewer.memory.browsing.lives(viewer.session, limit=2 * _LINES),
-        now=viewer.memory.now().timestamp(),
-        day_of=lambda at: viewer.local(at).date().isoformat(),
-    )
-    picture = {"width": _WIDTH, "height": _HEIGHT, "bars": bars, "most": most, "first": days[0], "last": days[-1]}
-    return {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines}
-
-
-def stacked(counts: Sequence[Counter[str]]) -> tuple[list[dict[str, Any]], int]:
-    """Return the bars of columns that stand side by side, and the number that the highest one stands for.
-
-    A bar: the outcome that it counts as `name`, and x, y, width and height in the units of the picture.
-    """
-    most = max((sum(count.values()) for count in counts), default=0)
-    if not most:
-        return [], 0
-    step, bars = _WIDTH / len(counts), []
-    for column, count in enumerate(counts):
-        top = _HEIGHT
-        for name in OUTCOMES:
-            height = _HEIGHT * count[name] / most
-            if height:
-                top -= height
-                bars.append({"name": name, "x": column * step + 1, "y": top, "width": step - 2, "height": height})
-    return bars, most
-
-
-def timeline(
-    lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: float, day_of: Callable[[float], str]
-) -> list[dict[str, Any]]:
-    """Return a line for each memory, oldest first, the newest few.
-
-    A line: the memory's id and text, x and width in the units of the picture, `standing`: whether it still holds, since
-    and until: YYYY-MM-DD, "" for today, and `by`: the id of the memory that replaced it.
-
-    lives: each memory with its state, the memory that replaced it, and when it ended (epoch seconds, 0: it stands).
-    """
-    pictured = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
-    pictured = sorted((each for each in pictured if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
-    first = min((each[0].at for each in pictured), default=now)
-    span = max(now - first, _DAY_SECONDS)
-    lines = []
-    for record, state, by, ended in pictured:
-        x = min(_WIDTH * (record.at - first) / span, _WIDTH - _LEAST_WIDTH)
-        width = max(_LEAST_WIDTH, _WIDTH * ((ended or now) - record.at) / span)
-        line: dict[str, Any] = {"id": record.id, "text": record.text, "x": x, "width": min(width, _WIDTH - x)}
-        line |= {"standing": state == "active", "by": by}
-        line |= {"since": day_of(record.at), "until": day_of(ended) if ended else ""}
-        lines.append(line)
-    return lines
 
 
 _RECEIPTS: Final = 100
@@ -542,8 +311,16 @@ VIEWS: Final[Mapping[str, View]] = {
     "/settings": settings,
 }
 """The pages by their addresses."""
-TABS: Final = ("/", "/review", "/memories", "/document", "/conversations", "/replies", "/people", "/settings")
-"""The pages that each page leads to, in their order; each is called there as the word of its function's name says."""
+TABS: Final[Mapping[str, str]] = {
+    "/": "house",
+    "/review": "inbox",
+    "/memories": "file-text",
+    "/conversations": "message-square",
+    "/replies": "send",
+    "/people": "users",
+    "/settings": "settings",
+}
+"""The pages that each page leads to, in their order, with their symbols; the word of its function's name names each."""
 
 
 def _heat(number: int, most: int) -> int:

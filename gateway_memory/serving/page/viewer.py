@@ -1,0 +1,164 @@
+"""A request of a browser that is signed in: whose memories it looks at, its address, its language and its texts."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, tzinfo
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from gateway_memory.edge.phrases import Language, texts
+from gateway_memory.errors import UsageError
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
+from gateway_memory.serving.request import ServiceError
+from gateway_memory.session import Session
+
+_DIGITS: Final = 18
+_MOST: Final = 10**_DIGITS - 1
+"""The largest number in an address: databases hold it, and the next one too."""
+
+
+class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
+    """Raised for an address that names nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a form's command answered. undo: the memory whose last change a button takes back, "" for none.
+
+    of: the key of the scope in which that memory is.
+    """
+
+    text: str
+    done: bool
+    undo: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """A request of a browser that is signed in. of: the key of the scope that it looks at.
+
+    query: the arguments of the address, with those in the path.
+
+    form_token: what each form of this browser carries. path: the path without the query.
+    """
+
+    memory: GatewayMemory
+    session: Session
+    of: str
+    language: Language
+    path: str
+    query: Mapping[str, str]
+    form_token: str
+    notes: Sequence[Note] = field(default=())
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone in which days are shown."""
+        return self.memory.zone
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+    def number(self, name: str, default: int = 0, *, most: int = _MOST) -> int:
+        """Return a whole number of the query, from 0 to `most`.
+
+        Raises:
+            NothingHere: it is something else.
+        """
+        text = self.query.get(name)
+        if not text:
+            return default
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
+            raise NothingHere
+        return int(text)
+
+    def is_at(self, path: str) -> bool:
+        """Return whether this page is one of those below a path."""
+        return self.path == path or (path != "/" and self.path.startswith(f"{path}/"))
+
+    def word(self, name: str, /, **values: object) -> str:
+        """Return a text of the page in the browser's language."""
+        return word(self.language, name, **values)
+
+    def link(self, path: str, /, **query: object) -> str:
+        """Return an address of the page, for the same scope unless the query names another one as `of`."""
+        query = {"of": self.of, **query}
+        if query["of"] == OWNER_KEY:
+            del query["of"]
+        given = {name: value for name, value in query.items() if value not in ("", None)}
+        return f"{path}?{urlencode(given)}" if given else path
+
+    def moment(self, at: float) -> str:
+        """Return a day and its time as people read them."""
+        return f"{self.local(at):%Y-%m-%d %H:%M}"
+
+    def local(self, at: float) -> datetime:
+        """Return a time (epoch seconds) in the configured zone."""
+        return datetime.fromtimestamp(at, self.zone).astimezone(self.zone)
+
+    async def of_scope(self, scope: str) -> Session:
+        """Return the session in which the page reads another scope."""
+        return await session_for(self.memory, scope, self.language)
+
+    def today(self) -> date:
+        """Return the current day in the configured zone."""
+        return self.memory.now().astimezone(self.zone).date()
+
+
+async def session_for(memory: GatewayMemory, scope: str, language: Language) -> Session:
+    """Return the session in which a page reads and changes a scope.
+
+    Raises:
+        NothingHere: there is no such scope.
+    """
+    try:
+        parsed = Scope.parse(scope)
+    except UsageError:
+        raise NothingHere from None
+    if parsed != OWNER_SCOPE and not await memory.browsing.holds(parsed):
+        raise NothingHere
+    session = await memory.visit(**parsed.whose)
+    session.language = language
+    return session
+
+
+# The texts of the page, and the language in which a browser wants them.
+
+
+def word(language: Language, name: str, /, **values: object) -> str:
+    """Return a text of the page. values: what stands in its braces; `number` chooses between `one` and `other`."""
+    text: str | Mapping[str, str] = texts("page")[name][language]
+    if not isinstance(text, str):
+        text = text["one" if values["number"] == 1 else "other"]
+    return text.format(**values) if values else text
+
+
+def preferred(accepted: str, chosen: str) -> Language:
+    """Return the language of a request. accepted: its Accept-Language header. chosen: what the browser switched to."""
+    if chosen in ("zh", "en"):
+        return "zh" if chosen == "zh" else "en"
+    wanted = [
+        (_quality(rest), name.strip().lower())
+        for name, _, rest in (part.partition(";") for part in accepted.split(","))
+    ]
+    best = max((each for each in wanted if each[1][:2] in ("zh", "en")), key=lambda each: each[0], default=(0.0, "en"))
+    return "zh" if best[1].startswith("zh") else "en"
+
+
+def _quality(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name.strip() == "q" else 1.0
+    except ValueError:
+        return 0.0
+
+
+Values = Mapping[str, Any]
+View = Callable[[Viewer], Awaitable[Values]]
