@@ -11,7 +11,7 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Final
 
-from extractor import Named, NameKind, coming, names_in, own_name, same_text, says_name, traits_of
+from extractor import Named, NameKind, coming, is_over, names_in, own_name, same_text, says_name, traits_of
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.context.start import waiting_reviews
 from gateway_memory.session import Session
@@ -116,7 +116,7 @@ class About:
 
 # Sections out of memories.
 
-_THE_USER: Final = re.compile(r"(?:the user|user)(?=\s+\w)|用户(?=[\u4e00-\u9fff])", re.IGNORECASE)
+_THE_USER: Final = re.compile(r"(?:the user|user)(?=\s+\w)|用户(?=[\w《“])", re.IGNORECASE)
 _OF_USER: Final = re.compile(r"(?:the )?user['’]s |用户的", re.IGNORECASE)
 _OWN: Final = re.compile(
     r"\W*(?:(?:and|but|so|also|well|yes)\W+)*(?:i|i['’]\w+|my|we|we['’]\w+|our|mine)\b|(?:the )?user\b"
@@ -159,6 +159,7 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
     liked = {each.id for each in likes}
     left = [memory for memory in rest if memory.id not in wished | liked]
+    left = [memory for memory in left if not is_over(memory.text, day_of(memory.at), today)]
     about = [memory for memory in left if _is_own(memory)]
     own = {memory.id for memory in about}
     return Sections(

@@ -31,6 +31,7 @@ from gateway_memory.context.finder import TERMS
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.serving.page.pictures import over_time
+from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.viewer import NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.transfer.deletion import Deletion, places
@@ -294,7 +295,9 @@ async def reply(viewer: Viewer) -> Values:
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "/": today,
+    "/": portrait,
+    "/about/{name}": about,
+    "/today": today,
     "/digest": digest,
     "/over-time": over_time,
     "/review": review,
@@ -312,7 +315,8 @@ VIEWS: Final[Mapping[str, View]] = {
 }
 """The pages by their addresses."""
 TABS: Final[Mapping[str, str]] = {
-    "/": "house",
+    "/": "user",
+    "/today": "house",
     "/review": "inbox",
     "/memories": "file-text",
     "/conversations": "message-square",
