@@ -116,7 +116,7 @@ def dates_of(text: str, day: date) -> list[frozenset[Span]]:
 
 def is_over(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
-    if _PATTERNS["yearly"].search(text):
+    if not _PATTERNS["cue"].search(text) or _PATTERNS["yearly"].search(text):
         return False
     spans = [*relative_dates_of(text, stated), *(span for each in dates_of(text, stated) for span in each)]
     return any(span.first >= stated and span.last < today for span in spans)
@@ -127,7 +127,9 @@ def coming(text: str, stated: date, today: date) -> date | None:
 
     What has begun already and what comes again and again are not ahead, nor is a stretch of more than two months.
     """
-    if _PATTERNS["yearly"].search(text) or _PATTERNS["again and again"].search(text):
+    if not _PATTERNS["cue"].search(text) or _PATTERNS["yearly"].search(text):
+        return None
+    if _PATTERNS["again and again"].search(text):
         return None
     meant = [min(spans, key=lambda span: abs((span.first - stated).days)) for spans in dates_of(text, stated) if spans]
     if not _PATTERNS["past"].search(text):  # "Friday" may be the one before; it is the first one from that day on

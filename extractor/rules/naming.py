@@ -65,6 +65,8 @@ def names_in(texts: Sequence[str]) -> list[Named]:
 def own_name(texts: Iterable[str]) -> str:
     """Return the user's own name by the first text that tells it, or ""."""
     for text in texts:
+        if not PATTERNS["own cue"].search(text):
+            continue
         pattern = PATTERNS["own Chinese"] if has_han(text) else PATTERNS["own"]
         for match in pattern.finditer(text[:_LONGEST_READ]):
             name = next((group for group in match.groups() if group), "").strip(" ·")
