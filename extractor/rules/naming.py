@@ -21,6 +21,8 @@ _REPEATED: Final = 0.5
 _MOST_REPEATED: Final = 2.0
 _LONGEST_READ: Final = 600  # characters of a memory
 _LEAST_OF_KIND: Final = 1.0
+_MOST_COMPARED: Final = 3_000_000
+"""Of more pairs of a name and a text, only those are looked at in which the name was found by what speaks for it."""
 _PREFERRED: Final[tuple[NameKind, ...]] = ("person", "pet", "project", "place", "topic")
 
 
@@ -42,24 +44,27 @@ def names_in(texts: Sequence[str]) -> list[Named]:
     """Return the names that texts tell, those that most of them tell first."""
     read = [text[:_LONGEST_READ] for text in texts]
     found: dict[str, list[Found]] = defaultdict(list)
+    places: dict[str, list[int]] = defaultdict(list)
     relations: dict[str, set[int]] = defaultdict(set)
     for index, text in enumerate(read):
-        for each in names_zh(text) if has_han(text) else names_en(text):
+        chinese = has_han(text)
+        for each in names_zh(text) if chinese else names_en(text):
             found[each.name].append(each)
-        for relation in relations_zh(text) if has_han(text) else relations_en(text):
+            places[each.name].append(index)
+        for relation in relations_zh(text) if chinese else relations_en(text):
             relations[relation].add(index)
     kept = {name: each for name, each in ((name, _summed(every)) for name, every in found.items()) if each}
+    few = len(kept) * len(read) <= _MOST_COMPARED
+
+    def told_in(name: str) -> tuple[int, ...]:
+        searched = range(len(read)) if few else sorted({*places[name]})
+        return tuple(index for index in searched if says_name(read[index], name))
+
     names = [
-        Named(
-            name=name,
-            kind=kind,
-            relation=relation,
-            texts=tuple(i for i, text in enumerate(read) if says_name(text, name)),
-        )
+        Named(name=name, kind=kind, relation=relation, texts=told_in(name))
         for name, (kind, relation) in _whole(kept, own_name(texts)).items()
     ]
-    names = [*_related(names, relations)]
-    return sorted(names, key=lambda each: (-len(each.texts), each.name))
+    return sorted(_related(names, relations), key=lambda each: (-len(each.texts), each.name))
 
 
 def own_name(texts: Iterable[str]) -> str:

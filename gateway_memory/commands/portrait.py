@@ -25,6 +25,7 @@ _NEWEST: Final = 300
 _PINNED: Final = 300
 """The newest lines of MEMORY.md, likewise."""
 _AHEAD: Final = 50
+_ALL: Final = 1 << 40
 _RECEIPTS: Final = 60
 _CHANGES: Final = 6
 _NAMING: Final = 300
@@ -264,11 +265,16 @@ class Portraits:
         ]
         return About(topic=topic, others=others[:_OTHERS])
 
-    async def everything(self, session: Session, *, limit: int) -> Sections:
-        """Return all memories of a scope in sections. limit: how many at most."""
+    async def everything(self, session: Session, *, shown: Callable[[str], str]) -> tuple[Sections, list[Line]]:
+        """Return all memories of a scope: in sections, and as lines, the newest first.
+
+        shown: what may be shown of a text, "" for nothing.
+        """
         await self._storage.follower.refresh(session.scope)
-        rows = await self._read(session, Filter(), limit)
-        return await self._sections(await self._records(session.scope.key, rows, ()))
+        records = await self._records(session.scope.key, await self._read(session, Filter(), _ALL), ())
+        records = [replace(each, text=text) for each in records if (text := shown(each.text))]
+        known = [each for each in records if each.type != "S" and each.category not in UNWRITTEN]
+        return await self._sections(known), [line_of(each) for each in known]
 
     async def _read(self, session: Session, only: Filter, limit: int) -> list[Stored]:
         return list(await self._storage.recaller.listed(session.scope.key, only, limit))
