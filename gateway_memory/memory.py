@@ -15,6 +15,7 @@ from gateway_memory.calls.shell import answer_request
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.lists import Lists
+from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
@@ -126,6 +127,15 @@ class GatewayMemory(ReplyingCalls):
             ClosedError: the memory is closed.
         """
         return self._opened().lists
+
+    @property
+    def portraits(self) -> Portraits:
+        """What is known of the person of each scope, and of whom and what its memories name.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        return self._opened().portraits
 
     @property
     def importer(self) -> Importer:

@@ -21,6 +21,7 @@ from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.commands.lists import Lists
+from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
@@ -142,7 +143,7 @@ class OpenMemory:
             health=health,
         )
         self.browsing = Browsing(ports, Trials(runtime, storage, sessions, changes, subscriptions))
-        self.commands, self.lists = Commands(ports), Lists(ports, self.browsing)
+        self.commands, self.lists, self.portraits = Commands(ports), Lists(ports, self.browsing), Portraits(ports)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)

@@ -101,7 +101,7 @@ async def of_page(_: Path, served: Served) -> str:
     def seen() -> str:
         with served.client() as host, served.client("", follow_redirects=True) as browser:
             browser.get(host.post("/page/link").json()["path"])
-            return browser.get("/").text
+            return browser.get("/today").text
 
     return (await asyncio.to_thread(seen)).replace(", since", " since")
 
@@ -124,7 +124,7 @@ def test_an_idle_page_is_told_of_what_another_process_meets_with(tmp_path: Path)
             assert next(lines) == "retry: 2000"
             with failing_gateway(workspace):
                 assert next(line for line in lines if line.startswith("event:")) == "event: news"
-                shown = browser.get("/", headers={"Accept-Language": "zh"}).text
+                shown = browser.get("/today", headers={"Accept-Language": "zh"}).text
                 assert "模型没有给出结果" in shown
                 assert "回答不是所要求的 JSON" in shown
 

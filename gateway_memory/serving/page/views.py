@@ -30,6 +30,7 @@ from gateway_memory.config.settings import Config
 from gateway_memory.errors import UsageError
 from gateway_memory.serving.page.faces import deletion, people
 from gateway_memory.serving.page.pictures import over_time
+from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
 from gateway_memory.serving.page.viewer import NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
@@ -245,7 +246,9 @@ async def reply(viewer: Viewer) -> Values:
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "/": today,
+    "/": portrait,
+    "/about/{name}": about,
+    "/today": today,
     "/digest": digest,
     "/over-time": over_time,
     "/review": review,
@@ -264,7 +267,8 @@ VIEWS: Final[Mapping[str, View]] = {
 }
 """The pages by their addresses."""
 TABS: Final[Mapping[str, str]] = {
-    "/": "house",
+    "/": "user",
+    "/today": "house",
     "/review": "inbox",
     "/memories": "file-text",
     "/conversations": "message-square",
