@@ -132,7 +132,9 @@ def coming(text: str, stated: date, today: date) -> date | None:
     if _PATTERNS["again and again"].search(text):
         return None
     meant = [min(spans, key=lambda span: abs((span.first - stated).days)) for spans in dates_of(text, stated) if spans]
-    if not _PATTERNS["past"].search(text):  # "Friday" may be the one before; it is the first one from that day on
+    if _PATTERNS["past"].search(text):  # a day with its month is told exactly, "in May" is the last one
+        meant = [span for span in meant if span.first == span.last]
+    else:  # "Friday" may be the one before; it is the first one from that day on
         meant += sorted(span for span in relative_dates_of(text, stated) if span.first >= stated)[:1]
     ahead = [span for span in meant if span.first >= stated and (span.last - span.first).days <= _TWO_MONTHS]
     first = min((span for span in ahead if span.last >= today), default=None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from extractor.language.kind import has_han
-from extractor.merge.statement import PEOPLE
 from extractor.tables import table
 
 NameKind: TypeAlias = Literal["person", "pet", "place", "project", "topic"]
@@ -20,7 +19,7 @@ KEPT: Final = 3.0
 LONGEST: Final = 60
 """Characters of a name."""
 PETS: Final = WORDS["pets"]
-KIN: Final = WORDS["kin"] | {word for word in PEOPLE if word.isascii()} - PETS
+KIN: Final = WORDS["kin"] | {word for word in table("merging").words("persons") if word.isascii()} - PETS
 _BEFORE_QUOTATION: Final = 12
 
 

@@ -5,7 +5,7 @@ The reads are bounded, and a plain function makes the sections out of what they 
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import chain
@@ -145,7 +145,8 @@ def line_of(memory: MemoryRecord) -> Line:
 def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callable[[float], date]) -> Sections:
     """Return the sections of a portrait. memories: the newest first. day_of: epoch seconds → a day.
 
-    What says the same is told once. What is over on `today` is left out.
+    What says the same is told once. What holds no more on `today` is left out, and what tells of a time that is over
+    comes last.
     """
     known = _once(memories, today)
     names = names_in([memory.text for memory in known])
@@ -160,19 +161,19 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
     liked = {each.id for each in likes}
     left = [memory for memory in rest if memory.id not in wished | liked]
-    left = [memory for memory in left if not is_over(memory.text, day_of(memory.at), today)]
+    over = {memory.id for memory in left if is_over(memory.text, day_of(memory.at), today)}
     about = [memory for memory in left if _is_own(memory)]
     own = {memory.id for memory in about}
     return Sections(
         name=own_name([memory.text for memory in known]),
-        about=_lines(about),
+        about=_lines(about, over),
         likes=_lines(likes),
         wishes=_lines(wishes),
         ahead=sorted((_dated(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
         people=people,
         projects=projects,
         topics=[topic for topic in topics if topic.kind in ("place", "topic")],
-        others=_lines(memory for memory in left if memory.id not in own),
+        others=_lines((memory for memory in left if memory.id not in own), over),
     )
 
 
@@ -204,9 +205,10 @@ def _dated(memory: MemoryRecord, days: Mapping[str, date]) -> Line:
     return replace(line_of(memory), day=days.get(memory.id))
 
 
-def _lines(memories: Iterable[MemoryRecord]) -> list[Line]:
-    """Return the lines of memories, the important ones first, then the newest."""
-    return [line_of(each) for each in sorted(memories, key=lambda each: (each.importance != "high", -each.at))]
+def _lines(memories: Iterable[MemoryRecord], over: Collection[str] = ()) -> list[Line]:
+    """Return the lines of memories, the important ones first, then the newest. over: ids of those that come last."""
+    ordered = sorted(memories, key=lambda each: (each.id in over, each.importance != "high", -each.at))
+    return [line_of(each) for each in ordered]
 
 
 def _is_own(memory: MemoryRecord) -> bool:
