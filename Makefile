@@ -1,6 +1,6 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
 #   for everybody:      make demo | test | clean                                   make PYTHON=python3.12 test
-#   to change it:       make lint | format | docs | test-all | bench
+#   to change it:       make lint | format | docs | javascript | test-all | bench
 #   single surfaces:    make test-postgres | test-page | test-gateways | screenshots
 #   what CI adds:       make test-lowest | test-thorough | wheel-test
 #   to release it:      make dist | sbom | third-party
@@ -18,7 +18,7 @@ TESTS := .venv/tests-$(VERSION)
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs \
+.PHONY: demo test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs javascript \
 	bench dist wheel-test sbom third-party clean
 
 demo: $(RUNS)
@@ -91,6 +91,10 @@ format: $(TESTS)
 docs: $(TESTS)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/ways.py
+
+# The types of the client in JavaScript, from the service's OpenAPI file; a test fails while they are out of date.
+javascript: $(TESTS)
+	$(BIN)/python docs/javascript.py
 
 # MEMORIES: how many memories to measure with; DATA: evaluation files for the quality of recall (optional).
 MEMORIES ?= 10000
