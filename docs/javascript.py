@@ -1,4 +1,4 @@
-"""Write integrations/javascript/schema.d.ts, the types of the service's calls, from its OpenAPI file; `make javascript`.
+"""Write integrations/javascript/schema.d.ts, the types of the calls, from the OpenAPI file of the service.
 
 With --check, say whether it is up to date, and write nothing. Needs npm, which installs the pinned tools once.
 """
@@ -28,7 +28,7 @@ def installed() -> Path:
         TOOLS.mkdir(parents=True)
         (TOOLS / "package.json").write_text('{"private": true}\n', "utf-8")
         command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", *PINNED]
-        subprocess.run(command, cwd=TOOLS, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, cwd=TOOLS, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - pinned
         marks.write_text("\n".join(PINNED), "utf-8")
     return TOOLS / "node_modules" / ".bin"
 
@@ -40,7 +40,7 @@ def made() -> str:
     described.write_text(json.dumps(document()), "utf-8")
     # A field with a default may be left out of a request.
     command = [str(program), str(described), "--default-non-nullable=false", "--output", str(written)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - pinned
     return written.read_text("utf-8")
 
 

@@ -157,6 +157,8 @@ def facts_of(session_id: str, given: dict[str, Any]) -> dict[str, str]:
         "chat_type": "direct" if platform == "cli" else given.get("chat_type") or "",
         "chat_id": str(given.get("chat_id") or ""),
         "sender_id": "" if sender.endswith("@lid") else sender,  # WhatsApp's hidden id, which can change
+        "sender_name": str(given.get("user_name") or ""),
+        "chat_title": str(given.get("chat_name") or ""),
     }
 
 

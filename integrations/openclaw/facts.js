@@ -16,8 +16,9 @@ export function isConversation(ctx) {
 // The facts of a message's sender.
 // ctx: agentId, sessionKey, channel, accountId, chatId, senderId. isGroup: whether the channel said so; undefined if it
 // said nothing. admin: whether OpenClaw has resolved this turn's caller as an operator with every right. projects: the
-// project of a chat ("telegram:-5") or of an agent ("main"), from the plugin's own config.
-export function speakerOf(ctx, { config, isGroup, projects = {}, admin = false, messageId = "" }) {
+// project of a chat ("telegram:-5") or of an agent ("main"), from the plugin's own config. names: what the channel calls
+// the sender and the chat, for people who read of them.
+export function speakerOf(ctx, { config, isGroup, projects = {}, admin = false, names = {}, messageId = "" }) {
   const channel = (ctx.channel ?? ctx.messageProvider ?? "").toLowerCase();
   const agent = ctx.agentId ?? "main";
   const speaker = { key: ctx.sessionKey, agent, message_id: String(messageId ?? "") };
@@ -41,6 +42,8 @@ export function speakerOf(ctx, { config, isGroup, projects = {}, admin = false, 
     chat_type: chatType(ctx.sessionKey, chat, sender, isGroup),
     is_owner: isListed(config?.commands?.ownerAllowFrom, channel, sender),
     person: personOf(config?.session?.identityLinks, channel, sender),
+    ...(names.sender ? { sender_name: names.sender } : {}),
+    ...(names.chat ? { chat_title: names.chat } : {}),
   };
 }
 

@@ -23,6 +23,7 @@ const SHARED = Symbol.for("gateway-memory.openclaw");
 const shared = (globalThis[SHARED] ??= {
   turns: new Map(), // by run: {since, step, speaker, handled}
   groups: new Map(), // whether a chat is a group, as its channel said
+  names: new Map(), // what a channel calls a sender, or a chat, by its place
   callers: new Map(), // by seat: [{step, admin}], as OpenClaw resolved the callers of turns
   told: new Set(),
   step: 0,
@@ -98,7 +99,11 @@ class Memory {
 
   speaker(ctx, more) {
     const isGroup = shared.groups.get(placeOf(ctx.channel, ctx.accountId, ctx.chatId));
-    return speakerOf(ctx, { config: this.config(), isGroup, projects: this.projects, ...more });
+    const names = {
+      sender: shared.names.get(senderOf(ctx.channel, ctx.accountId, ctx.senderId)),
+      chat: shared.names.get(placeOf(ctx.channel, ctx.accountId, ctx.chatId)),
+    };
+    return speakerOf(ctx, { config: this.config(), isGroup, projects: this.projects, names, ...more });
   }
 
   async command(id, speaker, words) {
@@ -117,6 +122,7 @@ class Memory {
 }
 
 const placeOf = (channel, account, chat) => JSON.stringify([channel ?? "", account ?? "", String(chat ?? "")]);
+const senderOf = (channel, account, sender) => `sender ${placeOf(channel, account, sender)}`;
 const seatOf = (ctx) => JSON.stringify([ctx.agentId, ctx.sessionKey, ctx.requesterSenderId ?? ctx.senderId ?? ""]);
 
 // A turn's tools are made before its prompt: there the host says whether the caller is an operator with every right.
@@ -194,6 +200,13 @@ function register(api) {
   }
   const memory = () => shared.memory ?? (shared.memory = new Memory(api));
 
+  // For people who read of them: names prove nothing.
+  api.on("message_received", (event, ctx) => {
+    const { senderName, senderUsername, channelName } = event.metadata ?? {};
+    const sender = senderOf(ctx.channelId, ctx.accountId, event.senderId);
+    if (event.senderId && (senderName || senderUsername)) keep(shared.names, sender, String(senderName || senderUsername));
+    if (channelName) keep(shared.names, placeOf(ctx.channelId, ctx.accountId, ctx.conversationId), String(channelName));
+  });
   api.on("before_dispatch", (event, ctx) => {
     if (typeof event.isGroup !== "boolean") return;
     keep(shared.groups, placeOf(event.channel ?? ctx.channelId, ctx.accountId, ctx.conversationId), event.isGroup);

@@ -115,7 +115,7 @@ class Nanobot:
             "sender_id": sender,
             "chat_id": group or sender.partition("|")[0],
             "content": text,
-            "metadata": {"is_group": bool(group)},
+            "metadata": {"is_group": bool(group), "first_name": f"Person {sender}"},
             **given,
         }
         assert self.process is not None

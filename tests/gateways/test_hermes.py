@@ -72,7 +72,11 @@ class Hermes:
 
     def ask(self, session: str, user: str, text: str, *, group: str = "") -> dict[str, Any]:
         agent = {"session_id": session, "platform": "telegram", "user_id": user, "chat_id": group or user}
-        agent["chat_type"] = "group" if group else "dm"
+        agent |= {
+            "chat_type": "group" if group else "dm",
+            "user_name": f"Person {user}",
+            "chat_name": group and "Friends",
+        }
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         said = {"base_url": f"http://127.0.0.1:{self.model}/v1", "text": text, "agent": agent}
@@ -89,6 +93,11 @@ class Hermes:
             return []
         with closing(sqlite3.connect(self.memory / "journal.sqlite")) as journal:
             return [row[0] for row in journal.execute("SELECT user FROM episodes ORDER BY turn")]
+
+    def names(self) -> set[str]:
+        """Return what people and groups are called, as the journal holds it."""
+        with closing(sqlite3.connect(self.memory / "journal.sqlite")) as journal:
+            return {row[0] for row in journal.execute("SELECT name FROM names WHERE session_key = ''")}
 
     def records(self) -> list[str]:
         """Return the records of ended sessions, a line each."""
@@ -137,6 +146,7 @@ def test_what_is_said_in_one_session_is_told_in_another_and_to_nobody_else(herme
     hermes.ask("s4", "1", "Which locker is mine? ask-4", group="-5")
     assert "4711" not in model.asked("ask-4")[-1].everything
     assert hermes.ask("s2", "1", "/end")["reply"] == "ended"
+    assert "Person 1" in hermes.names()
 
 
 def test_the_model_runs_commands(hermes: Hermes, model: StubModel) -> None:

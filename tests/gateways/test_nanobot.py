@@ -109,6 +109,9 @@ def test_what_is_said_in_one_chat_is_told_in_another_and_to_nobody_else(bot: Nan
     assert "4711" not in model.asked("ask-4")[-1].everything
     bot.ask("1", "Which locker is mine? ask-5", channel="websocket", chat_id="x", metadata={})
     assert "4711" not in model.asked("ask-5")[-1].everything
+    with closing(sqlite3.connect(memory_of(bot) / "journal.sqlite")) as journal:
+        names = {row[0] for row in journal.execute("SELECT name FROM names WHERE session_key = ''")}
+    assert f"Person {ZOE}" in names
 
 
 def test_a_change_of_mind_is_told(bot: Nanobot, model: StubModel) -> None:

@@ -167,6 +167,8 @@ def test_what_a_stranger_and_a_group_say_stays_theirs(world: World) -> None:
     world.stranger("My dog is called Bella.")
     world.group("Remember that our team meets at Pier Seven.", STRANGER)
     world.wait_for("My dog is called Bella.", "Remember that our team meets at Pier Seven.")
+    names = {row["scope"]: row["name"] for row in world.service.post("list_people", {})["rows"]}
+    assert f"Person {STRANGER}" in names.values(), f"the channel's name stands in the place of an id: {names}"
     for question in ("What is my dog called?", "Where does our team meet?"):
         told = world.told(world.http, question)
         assert "Bella" not in told

@@ -1,6 +1,6 @@
 """What nanobot has verified of a message's sender, in the words of `gateway_memory.Facts`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["facts_of"]
@@ -9,6 +9,9 @@ _OWN_WORK = ("cron:", "dream:", "heartbeat", "system:", "trigger:")
 """Session keys of turns that nanobot starts itself, in which nobody speaks."""
 _ON_THIS_MACHINE = frozenset({"api", "cli", "websocket"})
 """Surfaces without groups. Their clients choose their ids, so gateway-memory refuses them until they are declared."""
+_SENDER_NAMES = ("sender_name", "first_name", "display_name", "username")
+_CHAT_TITLES = ("chat_name", "chat_title", "group_name", "room")
+"""What channels call a sender and a chat, for people who read of them; names prove nothing."""
 _DIRECT = frozenset({"1", "dm", "im", "p2p", "personal", "private", "single"})
 
 
@@ -22,7 +25,13 @@ def facts_of(*, key: str, channel: str, chat_id: str, sender_id: str, metadata: 
         sender = _telephone(sender, metadata)
         if sender and chat_id.partition("@")[2].startswith("lid"):
             key, chat_id = f"whatsapp:{sender}", sender  # the same chat, under the hidden id of the same person
-    return {"key": key, "channel": channel, "chat_type": kind, "chat_id": chat_id, "sender_id": sender}
+    facts = {"key": key, "channel": channel, "chat_type": kind, "chat_id": chat_id, "sender_id": sender}
+    return {**facts, "sender_name": _first(metadata, _SENDER_NAMES), "chat_title": _first(metadata, _CHAT_TITLES)}
+
+
+def _first(metadata: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the first of some values of a message's metadata that is a text with something in it, or ""."""
+    return next((value for name in names if isinstance(value := metadata.get(name), str) and value.strip()), "")
 
 
 def _telephone(sender: str, metadata: Mapping[str, Any]) -> str:

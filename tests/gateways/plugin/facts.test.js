@@ -33,6 +33,14 @@ test("a chat or an agent has the project that the config names", () => {
   assert.equal(speakerOf({ ...direct("222"), agentId: "other" }, { config, projects }).project, undefined);
 });
 
+test("what a channel calls somebody is told, and proves nothing", () => {
+  const names = { sender: "telegram:111", chat: "Friends" };
+  const speaker = speakerOf(direct("333"), { config, names });
+  assert.deepEqual([speaker.sender_name, speaker.chat_title], ["telegram:111", "Friends"]);
+  assert.deepEqual([speaker.sender_id, speaker.is_owner, speaker.person], ["333", false, ""]);
+  assert.equal("sender_name" in speakerOf(direct("333"), { config }), false);
+});
+
 test("a websocket's client is nobody by its own name", () => {
   const ctx = { ...main, channel: "webchat", senderId: "gateway-client", chatId: "agent:main:main" };
   const speaker = speakerOf(ctx, { config });
