@@ -55,7 +55,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
         safe = unicodedata.normalize("NFC", "".join(each if each.isprintable() else " " for each in name))
         safe = " ".join(_NO_FILE.sub(" ", safe).split()).strip(". ")
         safe = safe.encode()[:_LONGEST_NAME].decode("utf-8", "ignore").strip(". ") or "_"
-        safe = f"{safe}_" if _RESERVED.fullmatch(safe) else safe
+        safe = f"_{safe}" if _RESERVED.fullmatch(safe) else safe
         own, number = safe, 1
         while _folded(own) in taken:
             number += 1

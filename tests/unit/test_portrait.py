@@ -1,6 +1,7 @@
 """The sections of a portrait: each memory in one place, said once, what comes ahead by its day."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ TODAY = date(2026, 11, 27)
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
 
-def memory(text: str, category: str = "fact", *, ago: float = 1, **values: str) -> MemoryRecord:
+def memory(text: str, category: str = "fact", *, ago: float = 1, **values: Any) -> MemoryRecord:
     at = (NOW - timedelta(days=ago)).timestamp()
     return MemoryRecord(
         id=f"m{abs(hash((text, ago))) % 10**7}", text=text, file="f", at=at, category=category, **values
