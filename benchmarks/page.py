@@ -26,6 +26,7 @@ from recall import EmbedderSettings
 PAGES = (
     "/", "/digest?time=week", "/over-time", "/review", "/memories", "/memories?q=screws+of+shelf+7", "/document",
     "/conversations", "/replies", "/people", "/settings",
+    "/try?q=How+many+screws+are+in+box+7+of+shelf+7%3F",
 )  # fmt: skip
 MOST_TURNS = 2000
 

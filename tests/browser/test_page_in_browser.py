@@ -16,7 +16,7 @@ DAY = "2026-11-20"
 GUEST = "of=user%3Atelegram%3A%3A9"
 PATHS = ("/", "/memories", "/memories?q=locker", "/conversations", f"/conversations/{DAY}", "/replies", "/people",
          "/settings", "/digest", "/document", "/replies/2", "/review", "/over-time", f"/people/delete?{GUEST}",
-         f"/review?{GUEST}", f"/people?{GUEST}")  # fmt: skip
+         f"/review?{GUEST}", f"/people?{GUEST}", "/try", "/try?q=Which+number+has+my+locker%3F&least=0.7")  # fmt: skip
 SAID = (
     "Remember that my locker is number 4711.",
     "记住我的自行车是红色的",
@@ -131,6 +131,38 @@ def test_a_search_as_you_type_has_an_address(chromium: Browser, served: Served) 
         assert page.locator("#found").get_by_text("4711").first.is_visible()
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.tagName") == "A", "the keyboard reaches everything"
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_a_message_is_tried_and_tuned_until_it_tells_nothing(
+    chromium: Browser, served: Served, config: Path, *, javascript: bool
+) -> None:
+    before = config.read_text("utf-8")
+    with window(chromium, served, java_script_enabled=javascript) as shown:
+        page = shown.open("/")
+        page.get_by_label("What would be told for this message?").fill("Which number has my locker?")
+        page.get_by_role("button", name="Try it").click()
+        page.wait_for_url("**/try?q=Which**")
+        page.locator(".considered .text").first.get_by_text("4711").wait_for()
+        slider = page.get_by_label("Least score of memories")
+        slider.focus()
+        page.keyboard.press("End")
+        if javascript:
+            assert page.locator("output").first.inner_text() == "1.00"
+        else:
+            page.get_by_role("button", name="Try it").click()
+        save = page.get_by_role("button", name="Save 1.00 and 0.50")
+        save.wait_for()
+        assert "least=1" in page.url
+        assert page.locator("#scale-least .in").count() == 0, "the marks below the slider are new, too"
+        assert page.locator("#scale-least .out").count() > 0
+        save.click()
+        page.get_by_role("status").filter(has_text="Saved in").wait_for()
+        shown.open("/settings")
+        page.get_by_role("button", name="Put the default back").click()
+        page.get_by_role("status").filter(has_text="Saved in").wait_for()
+        assert page.get_by_role("button", name="Put the default back").count() == 0
+    config.write_text(before, "utf-8")
 
 
 @pytest.mark.parametrize("javascript", [True, False])

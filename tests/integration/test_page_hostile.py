@@ -17,14 +17,15 @@ pytestmark = pytest.mark.xdist_group("service")
 READ: Final[Mapping[str, str]] = {
     "/memories": "q kind category type since until session before skip",
     "/replies": "before",
+    "/try": "q least quoted back",
     "/digest": "time",
     "/review": "q",
     "/enter": "code",
 }
 """The names that pages read in a query, besides `of`."""
 LISTING: Final = "category type since until before skip time code"
-FORMS: Final = ("/act", "/document", "/people/delete", "/language")
-FIELDS: Final = ("command", "of", "whose", "text", "id", "was", "typed", "to", "back", "form_token")
+FORMS: Final = ("/act", "/document", "/people/delete", "/language", "/try")
+FIELDS: Final = ("command", "of", "whose", "text", "id", "was", "typed", "to", "back", "form_token", "least", "quoted")
 KNOWN: Final[Mapping[str, str]] = {"id": "aaaaaaaa", "turn": "1", "day": "2026-11-20"}
 HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 VALUES: Final = (*(quote(value, safe="") for value in ODD), *ODD_BYTES)
