@@ -31,7 +31,14 @@ TOLD = {
     ],
 }
 ABOUT_OWNER = {"en": "Remember that the owner lends me the boat until May.", "zh": "记住主人把船借给我到五月"}
-PAGES = {"today": "/", "memories": "/memories", "reply": "/replies", "review": "/review", "over-time": "/over-time"}
+PAGES = {
+    "portrait": "/",
+    "today": "/today",
+    "memories": "/memories",
+    "reply": "/replies",
+    "review": "/review",
+    "over-time": "/over-time",
+}
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])
@@ -68,7 +75,7 @@ def test_a_picture_of_a_page(chromium: Browser, told: tuple[str, Served], tmp_pa
         page.goto(served.url + str(host.post("/page/link").json()["path"]))
     page.goto(served.url + PAGES[name])
     if name == "reply":
-        page.locator("article a").first.click()
+        page.locator("article .facts a").first.click()
         page.locator("article[id^=row] summary").first.click()
     path = folder / f"page-{name}.{language}.png"
     if name == "review":

@@ -101,7 +101,7 @@ async def of_page(_: Path, served: Served) -> str:
     def seen() -> str:
         with served.client() as host, served.client("", follow_redirects=True) as browser:
             browser.get(host.post("/page/link").json()["path"])
-            return browser.get("/").text
+            return browser.get("/today").text
 
     return (await asyncio.to_thread(seen)).replace(", since", " since")
 
