@@ -24,8 +24,8 @@ from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings
 
 PAGES = (
-    "/", "/about/Zanzibar", "/today", "/digest?time=week", "/over-time", "/review", "/memories", "/memories?q=screws+of+shelf+7", "/document",
-    "/conversations", "/replies", "/people", "/settings",
+    "/", "/about/Zanzibar", "/today", "/digest?time=week", "/over-time", "/review", "/memories",
+    "/memories?q=screws+of+shelf+7", "/document", "/conversations", "/replies", "/people", "/settings",
 )  # fmt: skip
 MOST_TURNS = 2000
 

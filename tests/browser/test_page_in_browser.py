@@ -14,9 +14,9 @@ from served import OWNER, Served, facts, service, written
 
 DAY = "2026-11-20"
 GUEST = "of=user%3Atelegram%3A%3A9"
-PATHS = ("/", "/today", "/memories", "/memories?q=locker", "/conversations", f"/conversations/{DAY}", "/replies", "/people",
-         "/settings", "/digest", "/document", "/replies/2", "/review", "/over-time", f"/people/delete?{GUEST}",
-         f"/review?{GUEST}", f"/people?{GUEST}")  # fmt: skip
+PATHS = ("/", "/today", "/memories", "/memories?q=locker", "/conversations", f"/conversations/{DAY}", "/replies",
+         "/people", "/settings", "/digest", "/document", "/replies/2", "/review", "/over-time",
+         f"/people/delete?{GUEST}", f"/review?{GUEST}", f"/people?{GUEST}")  # fmt: skip
 SAID = (
     "Remember that my locker is number 4711.",
     "记住我的自行车是红色的",
