@@ -65,10 +65,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A memory that took the place of others. old: their ids and texts. at: when, in epoch seconds."""
+    """A memory that took the place of another one, `old`. at: when, in epoch seconds."""
 
     line: Line
-    old: Sequence[tuple[str, str]]
+    old: Line
     at: float
 
 
@@ -299,22 +299,22 @@ class Portraits:
         """Return the newest memories that took the place of others, and what these said."""
         ledger = self._storage.ledger
         receipts = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
-        outcomes = [outcome for receipt in receipts for outcome in receipt.outcomes if outcome.action in _REPLACED]
-        ids = list(dict.fromkeys(outcome.id for outcome in outcomes if outcome.id))[: 2 * _CHANGES]
-        older = {
-            identity: [line for line in await ledger.history(scope, identity) if line.event == "added" and line.other]
-            for identity in ids
+        times = {
+            outcome.id: receipt.at
+            for receipt in reversed(receipts)
+            for outcome in receipt.outcomes
+            if outcome.action in _REPLACED and outcome.id
         }
-        others = sorted({line.other for lines in older.values() for line in lines})
-        known = await ledger.without_forgotten(scope, [*ids, *others])
-        states = await ledger.states(scope, ids)
-        changed = []
-        for identity in known.keys() & set(ids):
-            old = [(line.other, known[line.other].text) for line in older[identity] if line.other in known]
-            old = [(other, text) for other, text in old if text and text != known[identity].text]
-            if states[identity][0] == "active" and old and known[identity].text:
-                changed.append(Changed(line=line_of(known[identity]), old=old, at=older[identity][-1].at))
-        return sorted(changed, key=lambda each: -each.at)[:_CHANGES]
+        replaced = await ledger.replaced(scope, list(times))
+        known = await ledger.without_forgotten(scope, sorted({*replaced, *replaced.values()}))
+        states = await ledger.states(scope, sorted(replaced))
+        changed = [
+            Changed(line=line_of(known[new]), old=line_of(known[old]), at=times[new])
+            for new, old in replaced.items()
+            if {new, old} <= known.keys() and states[new][0] == "active"
+        ]
+        told = [each for each in changed if each.line.text and each.old.text not in ("", each.line.text)]
+        return sorted(told, key=lambda each: -each.at)[:_CHANGES]
 
     def _today(self) -> date:
         return self._ports.memory.now().astimezone(self._ports.memory.zone).date()

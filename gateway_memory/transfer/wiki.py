@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from extractor import clean, is_mostly_chinese, without_holes
 from gateway_memory.commands.portrait import Line, Sections, Topic
-from gateway_memory.edge.phrases import Language, texts
+from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import private_folder, write_private
 
@@ -88,13 +88,18 @@ class _Wiki:
             text = text["one" if values["number"] == 1 else "other"]
         return str(text).format(**values)
 
+    @property
+    def names_folder(self) -> str:
+        """The folder of the pages of names."""
+        return say(self.language, "wiki_names")
+
     def link(self, name: str) -> str:
         """Return a link to the page of a name."""
-        return f"[[{self.word('wiki_names')}/{self.files[name]}|{_alias(name)}]]"
+        return f"[[{self.names_folder}/{self.files[name]}|{_alias(name)}]]"
 
     def month(self, day: date) -> str:
         """Return the file of a month's page."""
-        return f"{self.word('wiki_months')}/{day:%Y-%m}"
+        return f"{say(self.language, 'wiki_months')}/{day:%Y-%m}"
 
     def bullet(self, line: Line, *, besides: str = "", anchored: bool = False) -> str:
         """Return a memory as a line of a list. besides: the name whose page it is. anchored: others link to it here."""
@@ -153,7 +158,7 @@ def pages_of(
     wiki = _Wiki(language=language, files=file_names(topic.name for topic in topics), names=names, day_of=day_of)
     pages = {f"{wiki.word('portrait')}.md": _portrait(wiki, sections)}
     for topic in topics:
-        pages[f"{wiki.word('wiki_names')}/{wiki.files[topic.name]}.md"] = _about(wiki, topic, names)
+        pages[f"{wiki.names_folder}/{wiki.files[topic.name]}.md"] = _about(wiki, topic, names)
     months: dict[str, list[Line]] = defaultdict(list)
     for line in lines:
         months[wiki.month(day_of(line.at))].append(line)

@@ -14,9 +14,10 @@ from served import OWNER, Served, facts, service, written
 
 DAY = "2026-11-20"
 GUEST = "of=user%3Atelegram%3A%3A9"
-PATHS = ("/", "/memories", "/memories?q=locker", "/conversations", f"/conversations/{DAY}", "/replies", "/people",
-         "/settings", "/digest", "/document", "/replies/2", "/review", "/over-time", f"/people/delete?{GUEST}",
-         f"/review?{GUEST}", f"/people?{GUEST}", "/try", "/try?q=Which+number+has+my+locker%3F&least=0.7")  # fmt: skip
+PATHS = ("/", "/today", "/memories", "/memories?q=locker", "/conversations", f"/conversations/{DAY}", "/replies",
+         "/people", "/settings", "/digest", "/document", "/replies/2", "/review", "/over-time",
+         f"/people/delete?{GUEST}", f"/review?{GUEST}", f"/people?{GUEST}", "/try",
+         "/try?q=Which+number+has+my+locker%3F&least=0.7")  # fmt: skip
 SAID = (
     "Remember that my locker is number 4711.",
     "记住我的自行车是红色的",
@@ -252,7 +253,7 @@ def test_what_another_tab_changed_is_said(chromium: Browser, served: Served) -> 
 
 def test_today_renews_itself(chromium: Browser, served: Served) -> None:
     with window(chromium, served) as shown:
-        page = shown.open("/")
+        page = shown.open("/today")
         said = {"id": "now", "speaker": OWNER, "user": "Remember that the gate code is blue.", "reply": "Noted."}
         served.answer("after_reply", said)
         served.answer("flush", {})
@@ -288,7 +289,16 @@ def test_hundreds_of_hostile_texts_run_nowhere(chromium: Browser, tmp_path: Path
                 seen += page.locator("#found li").count()
                 page.get_by_role("link", name="Older").click()
             assert seen >= len(lines) - 50
-            for path in ("/", "/review", f"/conversations/{DAY}", "/replies", "/over-time", "/people", "/document"):
+            for path in (
+                "/",
+                "/today",
+                "/review",
+                f"/conversations/{DAY}",
+                "/replies",
+                "/over-time",
+                "/people",
+                "/document",
+            ):
                 assert shown.open(path).locator("h1").is_visible()
             shown.page.wait_for_timeout(500)
 

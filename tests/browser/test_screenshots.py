@@ -31,7 +31,14 @@ TOLD = {
     ],
 }
 ABOUT_OWNER = {"en": "Remember that the owner lends me the boat until May.", "zh": "记住主人把船借给我到五月"}
-PAGES = {"today": "/", "memories": "/memories", "reply": "/replies", "review": "/review", "over-time": "/over-time"}
+PAGES = {
+    "portrait": "/",
+    "today": "/today",
+    "memories": "/memories",
+    "reply": "/replies",
+    "review": "/review",
+    "over-time": "/over-time",
+}
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])

@@ -19,6 +19,7 @@ from served import OWNER, Served, facts, service, written
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import known_keys
 from gateway_memory.edge.phrases import texts
+from gateway_memory.serving.page import views
 from gateway_memory.serving.page.views import VIEWS
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -123,7 +124,7 @@ def test_a_link_is_not_used_up_before_a_person_opens_it(served: Served, method: 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [*VIEWS, "/act", "/language", "/leave"])
 def test_without_a_cookie_nothing_is_shown(served: Served, path: str) -> None:
-    address = path.format(id="aaaaaaaa", turn=1, day=DAY)
+    address = path.format(id="aaaaaaaa", turn=1, day=DAY, name="Ana")
     with served.client("") as nobody, served.client() as host, signed_in(served) as browser:
         name, value = next(iter(browser.cookies.items()))
         forged = [value[:-1] + "x", "0" * 64 + value[64:], value.replace(".main", ".work"), "", "a.b.c.d", "...."]
@@ -202,7 +203,7 @@ def test_every_answer_forbids_foreign_code(browser: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("path", VIEWS)
+@pytest.mark.parametrize("path", [path for path in VIEWS if "{name}" not in path])  # that one: test_portrait.py
 def test_each_page_is_shown_in_both_languages(browser: httpx2.Client, path: str, language: str) -> None:
     address = path.format(id=ids(browser)[0], turn=1, day=DAY)
     answer = browser.get(address, headers={"Accept-Language": f"{language};q=0.9, fr"})
@@ -479,6 +480,12 @@ def tags_of(text: str) -> Tags:
     return tags
 
 
+def of_template(name: str) -> set[tuple[str, tuple[str, ...]]]:
+    """Return the tags that a template writes."""
+    templates = Path(views.__file__).with_name("templates")
+    return tags_of((templates / f"{name}.html").read_text("utf-8")).found
+
+
 @pytest.mark.slow
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     places = {"main": tmp_path / "main"}
@@ -487,7 +494,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
         speaker = facts("5")
         scope = "user:telegram::5"
         say(running, speaker, "Remember that my boat is called Wilma.", f"{DAY}T08:00:00+00:00")
-        paths = ["/", "/memories", f"/conversations/{DAY}", "/replies", "/people"]
+        paths = ["/today", "/memories", f"/conversations/{DAY}", "/replies", "/people"]
         (identity, *_) = ids(browser, f"/memories?of={scope}")
         paths.append(f"/memories/{identity}")
         harmless = [tags_of(browser.get(path, params={"of": scope}).text) for path in paths]
@@ -530,6 +537,9 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
             assert after.found <= before.found | MORE, path
             assert all(address.startswith(("/", "#")) for address in after.addresses)
             assert not any(address.startswith("//") for address in after.addresses)
+        portrait = tags_of(browser.get("/", params={"of": scope}).text)
+        assert portrait.found <= harmless[0].found | of_template("portrait") | MORE
+        assert all(address.startswith(("/", "#")) and address[:2] != "//" for address in portrait.addresses)
         found = browser.get("/memories", params={"of": scope, "q": "<script>alert(1)</script>"}).text
         assert tags_of(found).found <= harmless[1].found | MORE
         day = browser.get(f"/conversations/{DAY}", params={"of": scope}).text
@@ -542,7 +552,7 @@ def test_hostile_names_stay_texts(tmp_path: Path) -> None:
     places = {"main": tmp_path / "main"}
     config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
     with service(config, workspaces=places) as running, signed_in(running) as browser:
-        fixed = ["/", "/digest", "/memories", f"/conversations/{DAY}", "/replies", "/settings", "/document"]
+        fixed = ["/today", "/digest", "/memories", f"/conversations/{DAY}", "/replies", "/settings", "/document"]
         people = ["5", *(text for text in HOSTILE if "\x1b" not in text)]
         refused = running.post("before_reply", {"speaker": facts("\x1b[31mred\x1b[0m"), "message": "x"})
         assert refused.status_code == 400, "a name with a terminal's codes is none"
@@ -574,6 +584,8 @@ def test_hostile_names_stay_texts(tmp_path: Path) -> None:
                     assert after.found <= harmless[kind].found | MORE, (path, scope)
                 assert "\x1b" not in answer.text, "no terminal's codes"
                 assert all(each.startswith(("/", "#")) and each[:2] != "//" for each in after.addresses)
+            portrait = tags_of(browser.get(f"/?of={scope}").text)
+            assert portrait.found <= harmless["/today"].found | of_template("portrait") | MORE, scope
         deleting = tags_of(browser.get("/people/delete?of=user%3Atelegram%3A%3A5").text).found
         for scope in scopes:
             assert tags_of(browser.get(f"/people/delete?of={scope}").text).found <= deleting | MORE
@@ -602,7 +614,7 @@ def test_today_says_what_replaced_what_and_takes_each_change_back(served: Served
     say(served, speaker, "Remember that the cellar is damp.")
     say(served, speaker, "My rent is 1450 euros a month.")
     say(served, speaker, "Actually my rent is 1500 euros a month.")
-    shown = browser.get("/", params={"of": of}).text
+    shown = browser.get("/today", params={"of": of}).text
     assert re.search(r">Replaced</span>\s*<a [^>]+>my rent is 1500 euros a month</a>\s*<span class=\"was\">instead of "
                      r"<s dir=\"auto\">My rent is 1450 euros a month</s>", shown), shown  # fmt: skip
     undo = re.findall(
@@ -616,7 +628,7 @@ def test_today_says_what_replaced_what_and_takes_each_change_back(served: Served
     assert "My rent is 1450 euros a month" in now
     assert "1500" not in now
     assert "the cellar is damp" in now
-    shown = browser.get("/", params={"of": of}).text
+    shown = browser.get("/today", params={"of": of}).text
     assert ">Restored</span>" in shown
     assert shown.count('aria-describedby="change-') == 1, "what was undone has nothing to undo"
 
@@ -687,7 +699,9 @@ def test_the_chinese_page_has_no_english_word_of_ours(tmp_path: Path) -> None:
         (identity, *_) = ids(browser)
         act(browser, "pin", id=identity)
         act(browser, "wrong", text="#2")
-        paths = [path.format(id=identity, turn=2, day=DAY) for path in VIEWS if not path.startswith("/people")]
+        paths = [
+            path.format(id=identity, turn=2, day=DAY) for path in VIEWS if not path.startswith(("/people", "/about"))
+        ]
         for path in [*paths, "/review?of=user:telegram::7", "/memories?q=房租&since=soon", "/memories/zzzzzzzz"]:
             page = browser.get(path).text.partition("<body")[2]
             page = re.sub(r"<svg.*?</svg>|<code>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
@@ -729,7 +743,7 @@ def test_what_waits_is_decided_on_the_page(served: Served, browser: httpx2.Clien
     assert "the owner keeps a parrot" in shown
     assert "Somebody else says it about the owner" in shown
     assert "Remember that <mark>the owner keeps a parrot</mark>." in shown
-    assert "1 memory waits for your approval" in browser.get("/", params={"of": of}).text
+    assert "1 memory waits for your approval" in browser.get("/today", params={"of": of}).text
     assert "parrot" in browser.get("/review").text, "the owner is asked about what concerns the owner"
     (identity,) = re.findall(r'id="review-([a-z2-7]{8})"', shown)
     act(browser, "reject", of=of, id=identity, text="never")

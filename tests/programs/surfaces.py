@@ -25,7 +25,17 @@ __all__ = ["calls_of", "files_of", "served_of"]
 
 _KINDS: Final = ("memory", "note", "episode", "record", "observation")
 _COMMANDS: Final = ("list", "why", "status", "receipts", "review", "digest week")
-_PAGES: Final = ("/", "/digest", "/over-time", "/review", "/memories", "/document", "/conversations", "/replies")
+_PAGES: Final = (
+    "/",
+    "/today",
+    "/digest",
+    "/over-time",
+    "/review",
+    "/memories",
+    "/document",
+    "/conversations",
+    "/replies",
+)
 _URL: Final = "http://localhost"
 _ASKING: Final = re.compile(r'name="(?:q|back)"[^>]*|value="[^"]*"')
 _LINK: Final = re.compile(r'href="(/(?:memories|replies|conversations)/[\w/-]+)(?:\?[^"]*)?"')

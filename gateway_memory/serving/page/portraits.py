@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from datetime import date
 from typing import Any, Final
 
 from gateway_memory.commands.portrait import Line, Topic
@@ -36,14 +35,14 @@ async def portrait(viewer: Viewer) -> Values:
         "portrait": shown,
         "name": sections.name or ("" if viewer.of == OWNER_KEY else scope.name),
         "initial": _initial(sections.name or scope.name),
-        "since": _written(viewer, viewer.local(shown.since).date()) if shown.since else "",
+        "since": viewer.day(viewer.local(shown.since).date()) if shown.since else "",
         "boxes": boxes,
-        "ahead": [{"line": line, "day": _written(viewer, line.day)} for line in sections.ahead if line.day][:_FOLDED],
+        "ahead": [{"line": line, "day": viewer.day(line.day)} for line in sections.ahead if line.day][:_FOLDED],
         "people": [_card(viewer, topic) for topic in sections.people[:_PEOPLE]],
         "projects": [_card(viewer, topic) for topic in sections.projects[:_PEOPLE]],
         "topics": sections.topics[:_TOPICS],
         "others": _box(viewer, "other_facts", "file-text", sections.others),
-        "changed": [{"change": each, "at": _written(viewer, viewer.local(each.at).date())} for each in shown.changed],
+        "changed": [{"change": each, "at": viewer.day(viewer.local(each.at).date())} for each in shown.changed],
         "symbols": _SYMBOLS,
         "shown": _SHOWN,
     }
@@ -55,7 +54,7 @@ async def about(viewer: Viewer) -> Values:
     if found is None:
         raise NothingHere
     topic = found.topic
-    lines = [{"line": line, "at": _written(viewer, viewer.local(line.at).date())} for line in topic.lines]
+    lines = [{"line": line, "at": viewer.day(viewer.local(line.at).date())} for line in topic.lines]
     return {
         "topic": topic,
         "initial": _initial(topic.name),
@@ -69,12 +68,12 @@ async def about(viewer: Viewer) -> Values:
 
 
 def _box(viewer: Viewer, name: str, symbol: str, lines: Sequence[Line]) -> dict[str, Any]:
-    rows = [{"line": line, "at": _written(viewer, viewer.local(line.at).date())} for line in lines[:_FOLDED]]
+    rows = [{"line": line, "at": viewer.day(viewer.local(line.at).date())} for line in lines[:_FOLDED]]
     return {"name": name, "symbol": symbol, "rows": rows, "more": max(0, len(lines) - len(rows))}
 
 
 def _card(viewer: Viewer, topic: Topic) -> dict[str, Any]:
-    last = _written(viewer, viewer.local(topic.lines[0].at).date())
+    last = viewer.day(viewer.local(topic.lines[0].at).date())
     return {"topic": topic, "initial": _initial(topic.name), "hue": _hue(topic.name), "last": last}
 
 
@@ -86,10 +85,3 @@ def _initial(name: str) -> str:
 def _hue(name: str) -> int:
     """Return which of the few colours of names a name has: always the same one."""
     return hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % _HUES
-
-
-def _written(viewer: Viewer, day: date) -> str:
-    """Return a day as people write it, without the year if it is this one."""
-    months = viewer.word("month_names").split()
-    name = "day_of_year" if day.year == viewer.today().year else "day_and_year"
-    return viewer.word(name, day=day.day, month=months[day.month - 1], year=day.year)
