@@ -142,7 +142,7 @@ def inverse(
 
 
 _DAY_SECONDS: Final = 86400.0
-_UNDONE_WITHIN: Final = 200
+UNDONE_WITHIN: Final = 200
 """The number of newest changes that an undo considers."""
 
 
@@ -315,7 +315,7 @@ class MemoryChanges(Changer):
         """
         refused: UndoRefused | None = None
         async with self._executor.writing(scope):
-            for change in await self._storage.ledger.undoable(scope.key, _UNDONE_WITHIN):
+            for change in await self._storage.ledger.undoable(scope.key, UNDONE_WITHIN):
                 plan = await self._inverse(scope, change, only)
                 if isinstance(plan, UndoRefused):
                     refused = refused or plan

@@ -1,5 +1,6 @@
 """Reads for the page: memories with their sources, days, conversations and replies of one scope."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,15 +8,17 @@ from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Final
 
+from gateway_memory.capture.changes import UNDONE_WITHIN
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.context.trial import Trial, Trials
 from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, digest_of, is_writable
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.journal.ledger import HistoryLine, Uses
+from gateway_memory.store.journal.ledger import HistoryLine, Spent, Uses
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
+from gateway_memory.store.markdown import with_marks
 from gateway_memory.store.plan import MemoryRecord, Receipt
 from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
 from recall import Filter, Stored
@@ -145,12 +148,12 @@ class Browsing:
     async def save_document(self, session: Session, text: str, *, digest: str) -> bool:
         """Put a person's text in the place of MEMORY.md, as an edit by hand; return False if it has changed since.
 
-        digest: `digest_of` the text from which the person began.
+        text: without the marks of memories, which are put back. digest: `digest_of` the file from which it began.
         """
         async with self._storage.documents.writing(session.scope):
             was = await self.document(session)
             if digest_of(was) != digest or not await self._storage.documents.save(
-                session.scope, MEMORY_FILE, text, was=was
+                session.scope, MEMORY_FILE, await asyncio.to_thread(with_marks, text, was), was=was
             ):
                 return False
         await self._storage.follower.refresh(session.scope, file=MEMORY_FILE, source=session.key)
@@ -225,6 +228,21 @@ class Browsing:
     async def changed(self, session: Session, *, since: float, limit: int) -> Sequence[Receipt]:
         """Return the newest receipts since a time (epoch seconds), newest first, without those of imports."""
         return await self._storage.ledger.receipts(limit=limit, scope=session.scope.key, since=since, imports=False)
+
+    async def undoable(self, session: Session) -> frozenset[int]:
+        """Return the numbers of the receipts whose changes an undo reaches."""
+        return await self._storage.ledger.reachable(session.scope.key, UNDONE_WITHIN)
+
+    async def replaced(self, session: Session, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the text of the memory that each of these replaced, "" if it is gone, for those that replaced one."""
+        scope, ledger = session.scope.key, self._storage.ledger
+        replaced = await ledger.replaced(scope, ids)
+        known = await ledger.without_forgotten(scope, sorted(replaced.values()))
+        return {new: known[old].text if old in known else "" for new, old in replaced.items()}
+
+    async def spent(self, since: date) -> Mapping[str, Spent]:
+        """Return what models used on each day since a day that had any, by YYYY-MM-DD: of all scopes together."""
+        return await self._storage.ledger.spent_since(since.isoformat())
 
     async def lives(self, session: Session, *, limit: int) -> Sequence[tuple[MemoryRecord, str, str, float]]:
         """Return the memories that the newest receipts name, and those that they replaced. limit: of the former.

@@ -68,7 +68,7 @@ def test_a_picture_of_a_page(chromium: Browser, told: tuple[str, Served], tmp_pa
         page.goto(served.url + str(host.post("/page/link").json()["path"]))
     page.goto(served.url + PAGES[name])
     if name == "reply":
-        page.locator("article a").first.click()
+        page.locator("article .facts a").first.click()
         page.locator("article[id^=row] summary").first.click()
     path = folder / f"page-{name}.{language}.png"
     if name == "review":

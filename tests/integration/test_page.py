@@ -2,8 +2,10 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +17,8 @@ from patience import seconds
 from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
+from gateway_memory.config.load import known_keys
+from gateway_memory.edge.phrases import texts
 from gateway_memory.serving.page.views import VIEWS
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -237,8 +241,11 @@ def test_a_search_that_is_not_understood_says_why(browser: httpx2.Client) -> Non
 def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2.Client) -> None:
     (identity, *_) = ids(browser, "/memories?q=locker&kind=memory")
     shown = browser.get(f"/memories/{identity}").text
-    assert "Remember that my locker is number 4711." in shown
-    assert "added" in shown
+    assert "Remember that <mark>my locker is number 4711</mark>." in shown
+    assert len(re.findall("my locker is number 4711", shown)) == 3, (
+        "once, in its source, and in the form that is folded"
+    )
+    assert re.search(r'<p class="text">Learnt</p>', shown)
     day = browser.get(f"/conversations/{DAY}").text
     assert "OK, noted." in day
     assert "Hedwig" not in day
@@ -260,9 +267,9 @@ def test_a_reply_tells_what_it_was_given_and_why(served: Served, browser: httpx2
     path = re.search(r'href="(/replies/\d+\?of=[^"]+)"', listed)
     assert path
     shown = browser.get(unescape(path[1])).text
-    assert "shared words" in shown
-    assert "<b>Told</b> · score 0." in shown
-    assert "in all" in shown
+    assert "Shared words" in shown
+    assert re.search(r'<span class="tag tag-told">Given</span> <span>Score 0\.', shown)
+    assert "Total" in shown
     turn = re.search(r"/replies/(\d+)", unescape(path[1]))
     told_id = re.search(r'id="row-([a-z2-7]{8})"', shown)
     assert turn
@@ -270,7 +277,7 @@ def test_a_reply_tells_what_it_was_given_and_why(served: Served, browser: httpx2
     for verdict, other_one in (("useful", "wrong"), ("wrong", "useful")):
         act(browser, verdict, of=of, id=told_id[1], text=f"#{turn[1]}")
         act(browser, other_one, of=of, id="", text=f"#{turn[1]}")
-        pressed = re.findall(r'aria-pressed="true">(\w+)<', browser.get(unescape(path[1])).text)
+        pressed = re.findall(r'aria-pressed="true"><svg.*?</svg>(\w+)<', browser.get(unescape(path[1])).text)
         assert pressed == [other_one.capitalize(), verdict.capitalize()], "the reply's first, and one of each"
     for wrong in ("/replies/0", "/replies/x", "/replies/999999"):
         assert browser.get(wrong).status_code == 404
@@ -345,7 +352,7 @@ def test_a_form_does_what_chat_and_shell_do(tmp_path: Path) -> None:
             tell("undo", "")
             (identity, *_) = ids(browser, f"/memories?of={scope}")
             history = browser.get(f"/memories/{identity}?of={scope}").text
-            said = re.findall(r"· ([a-z_]+)</span>", history)
+            said = re.findall(r'<p class="text">([^<]+?)(?: <a|<)', history)
             answer = running.answer(
                 "command", {"id": f"receipts-{way}", "speaker": speaker, "text": "/memory receipts"}
             )
@@ -360,7 +367,7 @@ def test_what_a_form_did_is_told_once(served: Served, browser: httpx2.Client) ->
     (identity, *_) = ids(browser, "/memories?q=lamp&kind=memory")
     answer = act(browser, "forget", id=identity)
     assert "Forgotten: the lamp is green" in answer.text
-    assert "Forgotten" not in browser.get("/").text
+    assert 'role="status"' not in browser.get("/").text
     assert "the lamp is green" in act(browser, "undo").text
     again = act(browser, "forget", id="zzzzzzzz").text
     assert "No memory is called" in again
@@ -381,7 +388,7 @@ def test_each_of_several_is_moved_and_taken_back_alone(served: Served, browser: 
         content = f"The goat {name} gives milk"
         served.answer("save_fact", {"id": f"goat-{number}", "speaker": speaker, "content": content})
     shown = browser.get("/memories", params={"of": of}).text
-    assert re.findall(r'<button name="command" value="(\w+)"', shown) == ["forget", "pin"]
+    assert re.findall(r'<button name="command" value="(\w+)"', shown) == ["pin", "forget"]
     assert 'name="command" value=""' not in shown
     found = ids(browser, f"/memories?of={of}")
     data = {"form_token": form_token(browser), "of": of, "back": f"/memories?of={of}", "id": found}
@@ -390,7 +397,7 @@ def test_each_of_several_is_moved_and_taken_back_alone(served: Served, browser: 
     buttons = re.findall(r'name="id" value="([a-z2-7]{8})">\s*<button aria-describedby="(note-\d)"', answer.text)
     assert buttons == [(each, f"note-{number}") for number, each in enumerate(found, 1)]
     again = act(browser, "undo", of=of, id=found[1])
-    assert "aria-describedby" not in again.text, "what is taken back has no such button"
+    assert 'aria-describedby="note' not in again.text, "what is taken back has no such button"
     assert document(browser, of)[0].count("The goat") == 2
 
 
@@ -417,8 +424,9 @@ def document(browser: httpx2.Client, of: str) -> tuple[str, str]:
 def test_memory_md_is_edited_in_place(served: Served, browser: httpx2.Client) -> None:
     of, speaker = "user:telegram::21", facts("21")
     say(served, speaker, "Remember that my desk is white.")
+    (identity,) = ids(browser, f"/memories?of={of}")
     text, was = document(browser, of)
-    assert "my desk is white" in text
+    assert "- my desk is white\n" in text, "without the mark that holds its id"
     data = {"form_token": form_token(browser), "of": of, "was": was, "text": text.replace("white", "black") + "- new\n"}
     answer = browser.post("/document", data=data)
     assert "is saved" in answer.text
@@ -426,6 +434,9 @@ def test_memory_md_is_edited_in_place(served: Served, browser: httpx2.Client) ->
     assert "\r" not in document(browser, of)[0]
     found = served.answer("search", {"speaker": speaker, "query": "desk", "kinds": ["memory"]})["hits"]
     assert found[0]["text"] == "my desk is black"
+    assert found[0]["id"] == identity, "a changed line is the same memory"
+    history = browser.get(f"/memories/{identity}", params={"of": of}).text
+    assert "Edited in the file" in history
 
 
 def test_what_changed_meanwhile_is_shown_and_not_lost(served: Served, browser: httpx2.Client) -> None:
@@ -583,6 +594,130 @@ MORE = {
 """Tags of lists that are longer, and links to the next page."""
 
 
+# Today, over time, settings
+
+
+def test_today_says_what_replaced_what_and_takes_each_change_back(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::81", facts("81")
+    say(served, speaker, "Remember that the cellar is damp.")
+    say(served, speaker, "My rent is 1450 euros a month.")
+    say(served, speaker, "Actually my rent is 1500 euros a month.")
+    shown = browser.get("/", params={"of": of}).text
+    assert re.search(r">Replaced</span>\s*<a [^>]+>my rent is 1500 euros a month</a>\s*<span class=\"was\">instead of "
+                     r"<s dir=\"auto\">My rent is 1450 euros a month</s>", shown), shown  # fmt: skip
+    undo = re.findall(
+        r'name="id" value="([a-z2-7]{8})">\s*<button class="quiet" aria-describedby="(change-\d+)"', shown
+    )
+    lines = dict(re.findall(r'dir="auto" id="(change-\d+)">([^<]+)<', shown))
+    assert [lines[place] for _, place in undo] == [
+        "my rent is 1500 euros a month", "My rent is 1450 euros a month", "the cellar is damp"]  # fmt: skip
+    act(browser, "undo", of=of, id=undo[0][0])
+    now = browser.get("/memories", params={"of": of}).text
+    assert "My rent is 1450 euros a month" in now
+    assert "1500" not in now
+    assert "the cellar is damp" in now
+    shown = browser.get("/", params={"of": of}).text
+    assert ">Restored</span>" in shown
+    assert shown.count('aria-describedby="change-') == 1, "what was undone has nothing to undo"
+
+
+def test_what_a_week_cost_is_told(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        assert "No model was asked" in browser.get("/over-time").text
+        today = datetime.now(UTC).date()
+        with closing(sqlite3.connect(places["main"] / "journal.sqlite")) as journal, journal:
+            journal.executemany(
+                "INSERT INTO usage (day, extractions, input_tokens, output_tokens) VALUES (?, ?, ?, ?)",
+                [(str(today - timedelta(days=ago)), ago + 1, 1_000_000, 100_000) for ago in (1, 3, 9, 40)],
+            )
+        shown = re.sub(r"<[^>]+>|\s+", " ", browser.get("/over-time").text)
+        assert re.search(r"Cost, last 7 days +\$0\.42 +\$0\.21 the week before", shown), shown
+        assert re.search(r"Tokens, last 7 days +2,200,000 +1,100,000 the week before", shown)
+        assert re.search(r"Calls, last 7 days +6 +10 the week before", shown)
+        assert "2,000,000" in shown, "the top of the axis"
+        assert len(re.findall(r"1,100,000 +0\.21 ", shown)) == 3, "a row for each day of four weeks that had any"
+
+
+def test_settings_tell_first_what_differs(browser: httpx2.Client) -> None:
+    shown = browser.get("/settings").text
+    differing, _, every = shown.partition("All settings")
+    plain = re.sub(r"<[^>]+>|\s+", " ", differing)
+    assert "autoExtract. model" in plain.replace(".model", ". model")
+    assert re.search(r'"?rules"? *instead of', unescape(plain)) or "rules" in plain
+    assert "timeoutMs" not in differing
+    assert "timeoutMs" in every
+    for section in (*known_keys(("agents", "defaults", "memorySync")), "serve"):
+        assert texts("page")[f"section_{section}"]["en"] in every
+
+
+def test_after_wrong_a_memory_can_be_mended(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::82", facts("82")
+    say(served, speaker, "Remember that my canoe is called Nessie.")
+    other = {**speaker, "key": "agent:main:telegram:direct:82:thread:2"}
+    asked = {"speaker": other, "message": "What is my canoe called?", "opening": False, "ephemeral": True}
+    served.answer("before_reply", asked)
+    said = {"id": "canoe", "speaker": other, "user": asked["message"], "reply": "Nessie.", "ephemeral": True}
+    served.answer("after_reply", said)
+    served.answer("flush", {})
+    path = re.search(r'href="(/replies/(\d+)\?of=[^"]+)"', browser.get("/replies", params={"of": of}).text)
+    assert path
+    shown = browser.get(unescape(path[1])).text
+    assert 'value="correct"' not in shown
+    (identity,) = re.findall(r'id="row-([a-z2-7]{8})"', shown)
+    answer = act(browser, "wrong", of=of, id=identity, text=f"#{path[2]}")
+    assert "The memory itself stays" in answer.text
+    assert "/memory" not in re.findall(r'role="status"[^>]*>([^<]+)<', answer.text)[0], "a page names no commands"
+    shown = browser.get(unescape(path[1])).text
+    assert 'value="correct"' in shown
+    assert "Is the memory wrong, too?" in shown
+    act(browser, "correct", of=of, id=identity, text="my canoe is called Loch")
+    assert "my canoe is called Loch" in browser.get("/memories", params={"of": of}).text
+
+
+def test_the_chinese_page_has_no_english_word_of_ours(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        browser.headers["Accept-Language"] = "zh"
+        say(running, OWNER, "我的房租是每月1450元", f"{DAY}T09:00:00+00:00")
+        say(running, OWNER, "我的房租现在是每月1500元")
+        say(running, ZOE, "记住主人把船借给我到五月")
+        (identity, *_) = ids(browser)
+        act(browser, "pin", id=identity)
+        act(browser, "wrong", text="#2")
+        paths = [path.format(id=identity, turn=2, day=DAY) for path in VIEWS if not path.startswith("/people")]
+        for path in [*paths, "/review?of=user:telegram::7", "/memories?q=房租&since=soon", "/memories/zzzzzzzz"]:
+            page = browser.get(path).text.partition("<body")[2]
+            page = re.sub(r"<svg.*?</svg>|<code>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
+            shown = [
+                unescape(re.sub(r"<[^>]+>", " ", page)),
+                *re.findall(r'(?:aria-label|placeholder)="([^"]*)"', page),
+            ]
+            if path != "/settings":  # the meaning of a key names values
+                left = {word for text in shown for word in re.findall(r"[A-Za-z]{2,}", text)} - OUR_NAMES
+                assert not left, (path, left)
+
+
+OUR_NAMES = {
+    "Memory",
+    "MEMORY",
+    "md",
+    "English",
+    "OK",
+    "noted",
+    "agent",
+    "main",
+    "telegram",
+    "direct",
+    "user",
+    "soon",
+    "Remember",
+}
+"""Names, what was said in the test, and keys of sessions."""
+
+
 # Review, people, news
 
 
@@ -592,7 +727,8 @@ def test_what_waits_is_decided_on_the_page(served: Served, browser: httpx2.Clien
     assert "parrot" not in browser.get("/memories", params={"of": of}).text
     shown = browser.get("/review", params={"of": of}).text
     assert "the owner keeps a parrot" in shown
-    assert "somebody else says it about the owner" in shown
+    assert "Somebody else says it about the owner" in shown
+    assert "Remember that <mark>the owner keeps a parrot</mark>." in shown
     assert "1 memory waits for your approval" in browser.get("/", params={"of": of}).text
     assert "parrot" in browser.get("/review").text, "the owner is asked about what concerns the owner"
     (identity,) = re.findall(r'id="review-([a-z2-7]{8})"', shown)

@@ -12,6 +12,7 @@ import pytest
 import gateway_memory
 from gateway_memory.edge import phrases
 from gateway_memory.edge.phrases import texts
+from gateway_memory.serving.page.views import VIEWS
 
 FILES = sorted(path.stem for path in (Path(phrases.__file__).parent / "texts").glob("*.json"))
 PACKAGE = Path(gateway_memory.__file__).parent
@@ -92,6 +93,18 @@ def test_each_word_of_the_page_exists() -> None:
     }
     assert len(shown) > 100
     assert {each for each in shown | called_with({"word"}) if each not in texts("page")} == set()
+
+
+def test_each_word_of_the_page_is_used() -> None:
+    page = PACKAGE / "serving/page"
+    sources = [path.read_text("utf-8") for path in (*page.glob("*.py"), *page.glob("templates/*.html"))]
+    named = {name for text in sources for name in re.findall(r"[\"'](\w+)[\"']", text)} | {
+        view.__name__ for view in VIEWS.values()
+    }
+    begun = {begin for text in sources for begin in re.findall(r"[\"'](\w+_)[\"'{]", text)}
+    begun |= {f"{kind}_" for kind in re.findall(r'chart\(viewer, [\w.]+, "(\w+)"', "".join(sources))}
+    unused = {name for name in texts("page") if name not in named and not name.startswith(tuple(begun))}
+    assert unused == set()
 
 
 MESSAGES = {

@@ -29,6 +29,7 @@ from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, own_a
 from gateway_memory.serving.page.views import TABS, VIEWS, deletion, deletion_of
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.store.documents import digest_of
+from gateway_memory.store.markdown import without_marks
 from gateway_memory.transfer.deletion import lines_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
@@ -124,6 +125,8 @@ _COMMANDS: Final = frozenset(
 """The commands that forms carry out; each is the same as in a chat."""
 _UNDONE_SINGLY: Final = frozenset({"forget", "pin", "approve", "reject"})
 """The commands whose answer has a button that takes back this one change: several may be made at once."""
+_VERDICTS: Final = frozenset({"useful", "wrong"})
+"""The commands whose answer is worded for the page: what mends a memory is beside it."""
 _MEMORY: Final = re.compile(r"[a-z2-7]{8}")
 _NOTES: Final = 200
 _PURPOSES: Final = ("sec-purpose", "purpose", "x-purpose", "x-moz")
@@ -221,8 +224,13 @@ class _Routes:
         for identity in form.each("id"):
             answer = await memory.answer(session, f"/memory {name} {identity} {text}".rstrip())
             if answer is not None:
+                said = (
+                    word(session.language, f"verdict_noted_{name}")
+                    if answer.done and name in _VERDICTS
+                    else answer.text
+                )
                 undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
-                self._note(browser, Note(text=answer.text, done=answer.done, undo=undo, of=whose))
+                self._note(browser, Note(text=said, done=answer.done, undo=undo, of=whose))
         return self._back(form)
 
     async def save(self, request: Request, browser: Browser, form: Form) -> Response:
@@ -231,7 +239,7 @@ class _Routes:
         text, browsing = form.one("text").replace("\r\n", "\n"), viewer.memory.browsing
         if not await browsing.save_document(viewer.session, text, digest=form.one("was")):
             now = await browsing.document(viewer.session)
-            values = {"text": text, "was": digest_of(now), "readable": True, "now": now}
+            values = {"text": text, "was": digest_of(now), "readable": True, "now": without_marks(now)}
             return self._rendered("document", values, viewer, 409)
         self._note(browser, Note(text=viewer.word("document_saved"), done=True))
         return RedirectResponse(viewer.link("/document"), status_code=303, headers=_SAFE)
@@ -333,7 +341,7 @@ class _Routes:
 
     def _failed(self, request: Request, browser: Browser, error: ServiceError) -> Response:
         self._service.metrics.count(f"page.refused.{error.code}")
-        if request.method == "POST" and error.code == "bad_request" and str(error):
+        if request.method == "POST" and error.code == "bad_request" and str(error) and _language(request) == "en":
             self._note(browser, Note(text=str(error), done=False))
         why = {"not_found": "not_found", "forbidden": "forged"}.get(error.code, "went_wrong")
         return self._message(request, "title", why, STATUS[error.code])

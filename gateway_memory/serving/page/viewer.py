@@ -16,6 +16,10 @@ from gateway_memory.session import Session
 _DIGITS: Final = 18
 _MOST: Final = 10**_DIGITS - 1
 """The largest number in an address: databases hold it, and the next one too."""
+CUT: Final = 3000
+"""Characters of a text that a page shows."""
+_SHORT: Final = 3
+"""Letters of a month's short name; a Chinese one has no more."""
 
 
 class NothingHere(ServiceError):  # noqa: N818 - an answer, no error
@@ -101,8 +105,33 @@ class Viewer:
         return f"{path}?{urlencode(given)}" if given else path
 
     def moment(self, at: float) -> str:
-        """Return a day and its time as people read them."""
-        return f"{self.local(at):%Y-%m-%d %H:%M}"
+        """Return a time (epoch seconds) as people read it: today's and yesterday's by that, older ones by their day."""
+        local = self.local(at)
+        ago = (self.today() - local.date()).days
+        if ago in (0, 1):
+            return self.word("at_today" if ago == 0 else "at_yesterday", time=f"{local:%H:%M}")
+        return f"{self.day(local.date())} {local:%H:%M}" if local.year == self.today().year else self.day(local.date())
+
+    def told(self, iso: str) -> str:
+        """Return an ISO 8601 time as `moment` does."""
+        return self.moment(datetime.fromisoformat(iso).timestamp())
+
+    def day(self, day: date, *, long: bool = False) -> str:
+        """Return a day as people read it, without the year if that is the current one; `long` with its weekday."""
+        month = self.months[day.month - 1] if long else self.months[day.month - 1][:_SHORT]
+        name = "day_this_year" if day.year == self.today().year else "day_other_year"
+        written = self.word(name, day=day.day, month=month, year=day.year)
+        return self.word("day_long", weekday=self.weekdays[day.weekday()], day=written) if long else written
+
+    @property
+    def months(self) -> Sequence[str]:
+        """The names of the months, from January."""
+        return self.word("months").split()
+
+    @property
+    def weekdays(self) -> Sequence[str]:
+        """The names of the weekdays, from Monday."""
+        return self.word("weekdays").split()
 
     def local(self, at: float) -> datetime:
         """Return a time (epoch seconds) in the configured zone."""

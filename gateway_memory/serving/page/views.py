@@ -15,6 +15,7 @@ from operator import getitem
 from typing import Any, Final
 
 from extractor import CATEGORIES
+from gateway_memory.commands.browsing import Said
 from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.config.load import (
     KeyPath,
@@ -27,12 +28,17 @@ from gateway_memory.config.load import (
     scan,
 )
 from gateway_memory.config.settings import Config
+from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.serving.page.pictures import over_time
+from gateway_memory.serving.page.marking import difference, evidence, unsaid
+from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
-from gateway_memory.serving.page.viewer import NothingHere, Values, View, Viewer
+from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
+from gateway_memory.store.journal.ledger import HistoryLine
+from gateway_memory.store.markdown import without_marks
+from gateway_memory.store.plan import Receipt
 from gateway_memory.transfer.deletion import Deletion, places
 from recall import Filter
 
@@ -72,8 +78,23 @@ async def review(viewer: Viewer) -> Values:
     for row in reviews[:_REVIEWS]:
         session = viewer.session if row["scope"] == viewer.of else await viewer.of_scope(row["scope"])
         talk = await viewer.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
-        rows.append({**row, "said": talk.said[0] if talk else None})
+        rows.append({**row, **_doubted(row, talk.said[0] if talk else None)})
     return {"rows": rows, "words": words, "more": len(reviews) - len(rows)}
+
+
+def _doubted(row: Mapping[str, Any], said: Said | None) -> Values:
+    """Return the pieces of a waiting memory, of the line that it contradicts, and of the words that it is from.
+
+    What differs is marked: from the line, else the numbers that nobody said; the words that say it, where nothing does.
+    """
+    text, user = row["text"][:CUT], (said.user if said else "")[:CUT]
+    pieces, against = difference(text, row["against_text"][:CUT]) if row["against_text"] else ([(text, False)], ())
+    asked = evidence(text, user, row["quote"])
+    if said and not row["against_text"]:
+        pieces = unsaid(text, (user, said.reply))
+        if any(marked for _, marked in pieces):
+            asked = unsaid(user, (text,))
+    return {"pieces": pieces, "against_pieces": against, "said": said, "asked": asked}
 
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
@@ -83,23 +104,33 @@ _SERVICE: Final[KeyPath] = ("serve",)
 
 
 async def settings(viewer: Viewer) -> Values:
-    """The settings in force: of each key its name, value, default and meaning, and whether it `differs`."""
+    """The settings in force, by section: of each key its name, value, default and meaning, and whether it `differs`."""
     config, chinese = viewer.memory.config, chinese_meanings() if viewer.language == "zh" else {}
     in_force = json.loads(render_config(Config(defaults=config.for_agent(viewer.memory.agent), serve=config.serve)))
     defaults, comments = json.loads(render_config(Config())), scan(reference_text()).comments
-    rows = []
-    for section in (_SECTION, _SERVICE):
-        for path in known_paths(section):
-            if not known_keys(path):
-                value, default = (
-                    json.dumps(reduce(getitem, path, document), ensure_ascii=False) for document in (in_force, defaults)
-                )
-                name = dotted(path[len(_SECTION) :] if section == _SECTION else path)
-                meaning = chinese.get(name) or " ".join(comments.get(path, "").split())
-                row = {"name": name, "value": value, "default": default, "meaning": meaning}
-                rows.append({**row, "differs": value != default})
+
+    def meaning(path: KeyPath, name: str) -> str:
+        return chinese.get(name) or " ".join(comments.get(path, "").split())
+
+    sections: dict[str, dict[str, Any]] = {}
+    for root in (_SECTION, _SERVICE):
+        for path in known_paths(root):
+            if known_keys(path):
+                continue
+            value, default = (
+                json.dumps(reduce(getitem, path, document), ensure_ascii=False) for document in (in_force, defaults)
+            )
+            name = dotted(path[len(_SECTION) :] if root == _SECTION else path)
+            below = path[: len(root) + 1] if root == _SECTION else root
+            section = name.partition(".")[0]
+            about = meaning(below, section) if "." in name else ""
+            rows = sections.setdefault(section, {"about": about, "rows": []})["rows"]
+            row = {"name": name, "value": value, "default": default, "meaning": meaning(path, name)}
+            rows.append({**row, "differs": value != default})
+    differing = [row for section in sections.values() for row in section["rows"] if row["differs"]]
     digest, _ = await asyncio.to_thread(state_of, viewer)
-    return {"rows": rows, "tuned": {dotted(key): field for field, key in FIELDS.items()}, "digest": digest}
+    tuned = {dotted(key): field for field, key in FIELDS.items()}
+    return {"sections": sections, "differing": differing, "tuned": tuned, "digest": digest}
 
 
 _RECEIPTS: Final = 100
@@ -109,6 +140,7 @@ _ACTIONS: Final = frozenset(
     {"add", "expired", "forgotten", "moved", "restored", "retracted", "supersede", "undone", "update"}
 )
 """The outcomes of receipts that changed a memory."""
+_REPLACING: Final = frozenset({"supersede", "update"})
 _TIMES: Final = ("day", "week", "month")
 _A_PAGE: Final = 50
 _HITS: Final = 30
@@ -130,16 +162,32 @@ async def today(viewer: Viewer) -> Values:
     status = await viewer.memory.record(viewer.session, "status")
     midnight = datetime.combine(viewer.today(), datetime.min.time(), viewer.zone)
     start = midnight.astimezone(viewer.zone).timestamp()
-    changes = [
-        {"at": f"{viewer.local(receipt.at):%H:%M}", "action": outcome.action, "id": outcome.id, "text": outcome.text}
-        for receipt in await viewer.memory.browsing.changed(viewer.session, since=start, limit=_RECEIPTS)
-        for outcome in receipt.outcomes
-        if outcome.action in _ACTIONS and outcome.id
-    ]
+    changes = await _changes(viewer, await viewer.memory.browsing.changed(viewer.session, since=start, limit=_RECEIPTS))
     recalls = await viewer.memory.browsing.outcomes(viewer.session, since=start, limit=_TODAY)
     outcomes = [outcome for _, outcome in recalls]
     injected = sum(outcome in ("full", "partial") for outcome in outcomes)
-    return {"status": status, "changes": changes, "replies": len(outcomes), "injected": injected}
+    cost = money(status["model"]["cost"])
+    return {"status": status, "changes": changes, "replies": len(outcomes), "injected": injected, "cost": cost}
+
+
+async def _changes(viewer: Viewer, receipts: Sequence[Receipt]) -> list[dict[str, Any]]:
+    """Return what changed by receipts, newest first: each with what it replaced, and whether an undo reaches it."""
+    lines = [
+        (receipt, outcome)
+        for receipt in receipts
+        for outcome in receipt.outcomes
+        if outcome.action in _ACTIONS and outcome.id
+    ]
+    replaced = await viewer.memory.browsing.replaced(viewer.session, sorted({outcome.id for _, outcome in lines}))
+    undoable, newest = await viewer.memory.browsing.undoable(viewer.session), set()
+    changes = []
+    for receipt, outcome in lines:
+        change: dict[str, Any] = {"at": receipt.at, "action": outcome.action, "id": outcome.id, "text": outcome.text}
+        change["was"] = replaced.get(outcome.id, "") if outcome.action in _REPLACING else ""
+        change["undo"] = receipt.number in undoable and outcome.id not in newest
+        newest.add(outcome.id)
+        changes.append(change)
+    return changes
 
 
 async def digest(viewer: Viewer) -> Values:
@@ -172,8 +220,9 @@ async def memories(viewer: Viewer) -> Values:
             hits, late = results, results.late
         else:
             hits, older = await _newest(viewer, fields)
-    except UsageError as error:
-        problem = str(error)
+    except UsageError:
+        wrong = (fields[name] for name in ("type", "category", "since", "until") if fields[name])
+        problem = viewer.word("filters_wrong", wrong=", ".join(wrong))
     weak_below = viewer.session.settings.auto_recall.min_score
     filters = {"request": fields, "kinds": KINDS, "categories": CATEGORIES}
     return {"hits": hits, "older": older, "problem": problem, "late": late, "weak_below": weak_below, **filters}
@@ -215,14 +264,27 @@ async def memory(viewer: Viewer) -> Values:
     if details is None:
         raise NothingHere
     ours = details.stored is not None and is_writable(details.stored.file)
-    return {"details": details, "ours": ours}
+    text = details.stored.entry.text if details.stored else details.record.text
+    said = details.said
+    shown = [evidence(text, side[:CUT], details.record.quote) for side in (said.user, said.reply)] if said else []
+    history = [(line, viewer.word(_event(line))) for line in details.history]
+    told = {"text": text, "shown": shown, "history": history}
+    return {"details": details, "ours": ours, "categories": CATEGORIES, **told}
+
+
+def _event(line: HistoryLine) -> str:
+    """Return the name of the text that says what became of a memory."""
+    if line.event == "added" and line.other:
+        return "event_replaces"
+    name = f"event_{line.event.replace(' ', '_')}"
+    return name if name in texts("page") else "event_changed"
 
 
 async def document(viewer: Viewer) -> Values:
     """MEMORY.md, to be edited in place."""
     text = await viewer.memory.browsing.document(viewer.session)
     readable = not any("\udc80" <= character <= "\udcff" for character in text)
-    return {"text": text if readable else "", "was": digest_of(text), "readable": readable}
+    return {"text": without_marks(text) if readable else "", "was": digest_of(text), "readable": readable}
 
 
 async def conversations(viewer: Viewer) -> Values:
@@ -232,7 +294,7 @@ async def conversations(viewer: Viewer) -> Values:
     most = max(days.values(), default=1)
     shown = [
         {
-            "name": f"{year}-{month:02}",
+            "name": viewer.word("month_year", month=viewer.months[month - 1], year=year),
             "weeks": [
                 [(day, days.get(day, 0), _heat(days.get(day, 0), most)) if day.month == month else None for day in week]
                 for week in calendar.Calendar().monthdatescalendar(year, month)

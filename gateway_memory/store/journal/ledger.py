@@ -212,6 +212,12 @@ class Ledger(Table):
         query = "SELECT extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day = ?"
         return next(iter(made(Spent, await self._rows((), query, day))), Spent())
 
+    async def spent_since(self, day: str) -> dict[str, Spent]:
+        """Return the usage of each day from a day on that had any, by its day."""
+        query = "SELECT day, extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day >= ?"
+        rows = await self._rows((), query, day)
+        return dict(zip((str(row[0]) for row in rows), made(Spent, [row[1:] for row in rows]), strict=True))
+
     # Memories
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
@@ -292,6 +298,11 @@ class Ledger(Table):
         query = "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id"
         return made(HistoryLine, await self._rows(scope, query, scope, identity))
 
+    async def replaced(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the id of the memory that each of these replaced when it was added, for those that replaced one."""
+        query = "SELECT memory, other FROM history WHERE scope = ? AND event = 'added' AND other <> '' AND memory IN "
+        return dict(await self._rows(scope, query + AMONG, scope, json.dumps(list(ids))))
+
     async def receipts(
         self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "", since: float = 0.0, imports: bool = True
     ) -> list[Receipt]:
@@ -326,6 +337,11 @@ class Ledger(Table):
         return texts | {memory.id: memory.text for memory in (await self.without_forgotten(scope, ids)).values()}
 
     # Undo
+
+    async def reachable(self, scope: str, limit: int) -> frozenset[int]:
+        """Return the numbers of the newest receipts whose changes are kept, for an undo."""
+        query = "SELECT receipt FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?"
+        return frozenset(await self._column(scope, query, scope, limit))
 
     async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
         """Return the newest changes of a scope that an undo may revert, newest first."""
