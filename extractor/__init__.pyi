@@ -11,6 +11,7 @@ from .language.kind import is_greeting as is_greeting
 from .language.kind import is_mostly_chinese as is_mostly_chinese
 from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import without_quotations as without_quotations
+from .language.values import coming as coming
 from .language.values import is_over as is_over
 from .language.vocabulary import polarity as polarity
 from .meaning import Meaning as Meaning
@@ -44,6 +45,11 @@ from .model.summary import summarize as summarize
 from .model.summary import written as written
 from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
+from .rules.name import NameKind as NameKind
+from .rules.naming import Named as Named
+from .rules.naming import names_in as names_in
+from .rules.naming import own_name as own_name
+from .rules.naming import says_name as says_name
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
 from .types import CATEGORIES as CATEGORIES

@@ -14,6 +14,7 @@ from gateway_memory.calls.memories import ReplyingCalls
 from gateway_memory.calls.shell import answer_request
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
+from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
@@ -116,6 +117,15 @@ class GatewayMemory(ReplyingCalls):
             ClosedError: the memory is closed.
         """
         return self._opened().browsing
+
+    @property
+    def portraits(self) -> Portraits:
+        """What is known of the person of each scope, and of whom and what its memories name.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        return self._opened().portraits
 
     @property
     def importer(self) -> Importer:

@@ -20,6 +20,7 @@ from gateway_memory.capture.reader import Extract, Models, Reader
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
+from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
@@ -140,8 +141,8 @@ class OpenMemory:
             switched=starter.switched,
             health=health,
         )
-        self.commands = Commands(ports)
         self.browsing = Browsing(ports, Trials(runtime, storage, sessions, changes, subscriptions))
+        self.commands, self.portraits = Commands(ports), Portraits(ports)
         self.finder = Finder(runtime, storage, builder.runner)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)

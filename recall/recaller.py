@@ -219,6 +219,10 @@ class Recaller:
         """Return the items of a scope that pass a filter, the newest first."""
         return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
+    async def began(self, scope: str) -> float:
+        """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
+        return await self._read(lambda index: index.rows.began(scope))
+
     async def telling(self, scope: str, least: float, limit: int) -> tuple[Stored, ...]:
         """Return the user's passages of at least this importance, the most important first."""
         return tuple(await self._read(lambda index: index.rows.telling(scope, least, limit)))

@@ -89,8 +89,9 @@ class Stored:
 class Filter:
     """Which rows a search may return: all that is given must hold.
 
-    since, until: epoch seconds, since <= at < until. session: the session's key. A type or a category leaves out
-    episodes, which have none.
+    since, until: epoch seconds, since <= at < until. session: the session's key. file: the name of its file. text:
+    characters that its text has, in upper and lower case as they stand. A type or a category leaves out episodes, which
+    have none.
     """
 
     type: str = ""
@@ -98,6 +99,8 @@ class Filter:
     session: str = ""
     since: float | None = None
     until: float | None = None
+    file: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,6 +105,7 @@ class Span:
 
 
 _A_WEEK: Final = 7
+_TWO_MONTHS: Final = 62
 _MONTHS_A_YEAR: Final = 12
 
 
@@ -115,10 +116,29 @@ def dates_of(text: str, day: date) -> list[frozenset[Span]]:
 
 def is_over(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
-    if _PATTERNS["yearly"].search(text):
+    if not _PATTERNS["cue"].search(text) or _PATTERNS["yearly"].search(text):
         return False
     spans = [*relative_dates_of(text, stated), *(span for each in dates_of(text, stated) for span in each)]
     return any(span.first >= stated and span.last < today for span in spans)
+
+
+def coming(text: str, stated: date, today: date) -> date | None:
+    """Return the day, today or later, of which a text of a day tells as what is ahead; None where it tells of none.
+
+    What has begun already and what comes again and again are not ahead, nor is a stretch of more than two months.
+    """
+    if not _PATTERNS["cue"].search(text) or _PATTERNS["yearly"].search(text):
+        return None
+    if _PATTERNS["again and again"].search(text):
+        return None
+    meant = [min(spans, key=lambda span: abs((span.first - stated).days)) for spans in dates_of(text, stated) if spans]
+    if _PATTERNS["past"].search(text):  # a day with its month is told exactly, "in May" is the last one
+        meant = [span for span in meant if span.first == span.last]
+    else:  # "Friday" may be the one before; it is the first one from that day on
+        meant += sorted(span for span in relative_dates_of(text, stated) if span.first >= stated)[:1]
+    ahead = [span for span in meant if span.first >= stated and (span.last - span.first).days <= _TWO_MONTHS]
+    first = min((span for span in ahead if span.last >= today), default=None)
+    return max(first.first, today) if first else None
 
 
 def without_dates(text: str, day: date) -> str:

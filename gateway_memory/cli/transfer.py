@@ -1,4 +1,4 @@
-"""`gateway-memory import`, `read`, `export` and `delete`; `read` learns from conversations that were imported."""
+"""`gateway-memory import`, `read`, `export`, `wiki` and `delete`; `read` learns from imported conversations."""
 
 import argparse
 import sys
@@ -24,6 +24,7 @@ from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
+from gateway_memory.transfer.wiki import pages_of, without_secrets, write_wiki
 
 # `gateway-memory read`: learn from conversations that were imported.
 
@@ -183,6 +184,21 @@ async def _write_export(args: argparse.Namespace, memory: GatewayMemory) -> None
     for folder in (await memory.exporter.scopes())[1]:
         sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
     sys.stderr.write(f"{amount} exported\n")
+
+
+def run_wiki(args: argparse.Namespace) -> int:
+    """Write what is known of somebody as Markdown pages that link each other; returns the exit code."""
+
+    async def write(memory: GatewayMemory) -> int:
+        session = await memory.visit(**whose_of(args))
+        sections, lines = await memory.portraits.everything(session, shown=without_secrets)
+        pages = pages_of(
+            sections, lines, language=None, day_of=lambda at: datetime.fromtimestamp(at, memory.zone).date()
+        )
+        return write_wiki(args.output, pages)
+
+    sys.stderr.write(f"{in_memory(args, write)} pages written; open {args.output} as a vault of Obsidian\n")
+    return 0
 
 
 def run_delete(args: argparse.Namespace) -> int:

@@ -294,7 +294,12 @@ def _passes(stored: Stored, only: Filter) -> bool:
     entry = stored.entry
     if entry.type == "S" or ((only.type or only.category) and entry.kind == "episode"):
         return False
-    conditions = ((only.type, entry.type), (only.category, entry.category), (only.session, entry.session))
-    if any(value and value != actual for value, actual in conditions):
+    conditions = (
+        (only.type, entry.type),
+        (only.category, entry.category),
+        (only.session, entry.session),
+        (only.file, stored.file),
+    )
+    if any(value and value != actual for value, actual in conditions) or only.text not in entry.text:
         return False
     return (only.since is None or entry.at >= only.since) and (only.until is None or entry.at < only.until)

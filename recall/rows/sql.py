@@ -328,8 +328,15 @@ class Rows:
     def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
         """Return the items that pass a filter, the newest first by `at`. Stage summaries never pass."""
         condition, values = condition_of(only)
-        where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
+        # A file has few rows, which the index of files finds: that of times would be walked in search of them.
+        at = "r.at + 0" if only.file else "r.at"
+        where = f"r.scope = ? and r.kind = 'item' and {condition} order by {at} desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
+
+    def began(self, scope: str) -> float:
+        """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
+        where = "r.scope = ? and r.kind = 'item' and r.type <> 'S' order by r.at limit 1"
+        return float(next((at for (at,) in self._of(scope, f"select r.at from row r where {where}")), 0.0))
 
     def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
         """Return the passages of the user from an importance above .5 on, the most important first."""

@@ -121,16 +121,23 @@ def values_of(entry: Entry) -> tuple[Any, ...]:
     return tuple(getattr(entry, name) for name in FIELDS)
 
 
+def _columns_of(only: Filter) -> tuple[tuple[str, str], ...]:
+    return ("type", only.type), ("category", only.category), ("session", only.session), ("file", only.file)
+
+
 def condition_of(only: Filter) -> tuple[str, tuple[str | float, ...]]:
     """Return a filter as a condition over r, with its values."""
     parts: list[str] = ["r.type <> 'S'"]
     if only.type or only.category:
         parts.append("r.kind <> 'episode'")
     values: list[str | float] = []
-    for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
+    for column, value in _columns_of(only):
         if value:
             parts.append(f"r.{column} = ?")
             values.append(value)
+    if only.text:  # what LIKE finds depends on the database
+        parts.append("replace(r.text, ?, '') <> r.text")
+        values.append(only.text)
     for comparison, at in ((">=", only.since), ("<", only.until)):
         if at is not None:
             parts.append(f"r.at {comparison} ?")

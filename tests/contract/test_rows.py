@@ -265,6 +265,10 @@ def test_filters(rows: Rows) -> None:
     assert listed(type="O") == listed(category="fact") == listed(session="s") == ["i1"]
     assert listed(since=2.0) == ["i2"]
     assert listed(until=2.0) == ["i1"]
+    assert listed(text=rows.by_ids("owner", ["i2"])[0].entry.text) == ["i2"]
+    assert listed(text="%") == []
+    assert listed(file="nowhere.md") == []
+    assert listed(file=rows.by_ids("owner", ["i1"])[0].file) == ["i2", "i1"]
     assert len(rows.matching("owner", Filter())) == 3, "paragraphs too, and no stage summary"
     assert rows.matching("nobody", Filter()) == []
 

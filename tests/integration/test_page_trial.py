@@ -129,7 +129,7 @@ def context_of(served: Served, key: str, message: str) -> str:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_shows_what_a_reply_is_given(served: Served, language: str) -> None:
     with signed_in(served, language) as browser:
-        for path in ("/", "/replies"):
+        for path in ("/", "/today", "/replies"):
             box = browser.get(path).text
             assert 'action="/try"' in box
             assert 'name="q"' in box

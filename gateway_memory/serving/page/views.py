@@ -33,6 +33,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.serving.page.marking import difference, evidence, unsaid
 from gateway_memory.serving.page.pictures import money, over_time
+from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
 from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
@@ -347,7 +348,9 @@ async def reply(viewer: Viewer) -> Values:
 
 
 VIEWS: Final[Mapping[str, View]] = {
-    "/": today,
+    "/": portrait,
+    "/about/{name}": about,
+    "/today": today,
     "/digest": digest,
     "/over-time": over_time,
     "/review": review,
@@ -366,7 +369,8 @@ VIEWS: Final[Mapping[str, View]] = {
 }
 """The pages by their addresses."""
 TABS: Final[Mapping[str, str]] = {
-    "/": "house",
+    "/": "user",
+    "/today": "house",
     "/review": "inbox",
     "/memories": "file-text",
     "/conversations": "message-square",

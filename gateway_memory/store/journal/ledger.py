@@ -266,6 +266,10 @@ class Ledger(Table):
         query = "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?"
         return await self._column(scope, query, scope, day)
 
+    async def coming(self, scope: str, day: str, *, limit: int) -> list[str]:
+        """Return the ids of the active memories whose last day is `day` or later, those that end first."""
+        return await self._column(scope, SQL["ledger.coming"], scope, day, limit)
+
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return (state, id of the replacement) of each of these memories that is known."""
         query = f"SELECT id, state, coalesce(replaced_by, '') FROM memories WHERE scope = ? AND id IN {AMONG}"

@@ -50,6 +50,11 @@ WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(
     WHERE CAST(value AS TEXT) = ?)) AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import')
 ORDER BY id DESC LIMIT ?
 
+-- ledger.coming
+SELECT id FROM memories
+WHERE scope = ? AND state = 'active' AND expires <> '' AND expires >= ? AND type <> 'S'
+ORDER BY expires, at LIMIT ?
+
 -- ledger.rated
 SELECT turn, memory, CASE WHEN verdict = 'useful' THEN verdict ELSE 'wrong' END, at
 FROM feedback

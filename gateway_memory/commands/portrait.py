@@ -1,0 +1,327 @@
+"""The portrait of a scope: what is known of its person, and of each person and thing that its memories name.
+
+The reads are bounded, and a plain function makes the sections out of what they return.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from itertools import chain
+from typing import Final
+
+from extractor import Named, NameKind, coming, is_over, names_in, own_name, same_text, says_name, traits_of
+from gateway_memory.commands.command import CommandPorts
+from gateway_memory.context.start import waiting_reviews
+from gateway_memory.session import Session
+from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
+from gateway_memory.sync.follower import record_of
+from recall import Filter, Stored
+
+_NEWEST: Final = 300
+"""The newest memories that a portrait is made of."""
+_PINNED: Final = 300
+"""The newest lines of MEMORY.md, likewise."""
+_AHEAD: Final = 50
+_ALL: Final = 1 << 40
+_RECEIPTS: Final = 60
+_CHANGES: Final = 6
+_NAMING: Final = 300
+"""The newest memories that name one person or thing, of which its page is made."""
+_OTHERS: Final = 12
+_LONGEST_NAME: Final = 60
+_REPLACED: Final = frozenset({"supersede", "update"})
+
+# What a portrait consists of.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A memory as a portrait shows it. text: without "The user". at: when it was said, in epoch seconds.
+
+    day: of what is ahead, the day.
+    """
+
+    id: str
+    text: str
+    at: float
+    day: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """Somebody or something that memories name. lines: those that do, the newest first.
+
+    relation: what somebody is to the user, as the memories say it ("sister", 妹妹), or "".
+    """
+
+    name: str
+    kind: NameKind
+    relation: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A memory that took the place of others. old: their ids and texts. at: when, in epoch seconds."""
+
+    line: Line
+    old: Sequence[tuple[str, str]]
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The memories of a scope, each in one place. name: the person's own, or "".
+
+    about: of the person. likes: what they like and want. wishes: how the assistant shall answer. ahead: what comes, the
+    soonest first. people, projects, topics: those that memories name; people are pets, too, and topics are places, too.
+    others: what is about something else.
+    """
+
+    name: str = ""
+    about: Sequence[Line] = ()
+    likes: Sequence[Line] = ()
+    wishes: Sequence[Line] = ()
+    ahead: Sequence[Line] = ()
+    people: Sequence[Topic] = ()
+    projects: Sequence[Topic] = ()
+    topics: Sequence[Topic] = ()
+    others: Sequence[Line] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portrait:
+    """What is known of a scope. since: when the first memory was said, in epoch seconds, 0 without one.
+
+    reviews: how many candidates wait for a yes.
+    """
+
+    sections: Sections
+    since: float
+    memories: int
+    exchanges: int
+    reviews: int
+    changed: Sequence[Changed] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What memories say of one name, and the other names that occur with it."""
+
+    topic: Topic
+    others: Sequence[Topic] = field(default=())
+
+
+# Sections out of memories.
+
+_THE_USER: Final = re.compile(r"(?:the user|user)(?=\s+\w)|用户(?=[\w《“])", re.IGNORECASE)
+_OF_USER: Final = re.compile(r"(?:the )?user['’]s |用户的", re.IGNORECASE)
+_OWN: Final = re.compile(
+    r"\W*(?:(?:and|but|so|also|well|yes)\W+)*(?:i|i['’]\w+|my|we|we['’]\w+|our|mine)\b|(?:the )?user\b"
+    r"|(?:[^，。,]{0,6})(?:我|咱|本人|用户)",
+    re.IGNORECASE,
+)
+_OWN_VERB: Final = re.compile(
+    r"(?:prefers?|likes?|loves?|hates?|dislikes?|wants?|uses?|lives?|works?|is|has|owns?|speaks?|allergic|vegetarian"
+    r"|vegan|born|married|喜欢|讨厌|爱|住|在|不吃|不喝|对)\b|(?:喜欢|讨厌|爱|住在|不吃|不喝|对)",
+    re.IGNORECASE,
+)
+
+
+def line_of(memory: MemoryRecord) -> Line:
+    """Return a memory as a portrait shows it: "The user prefers tea" is read as "Prefers tea"."""
+    text = " ".join(memory.text.split())
+    for pattern in (_OF_USER, _THE_USER):
+        if match := pattern.match(text):
+            text = text[match.end() :].lstrip()
+            text = text[:1].upper() + text[1:]
+            break
+    return Line(id=memory.id, text=text or memory.text, at=memory.at)
+
+
+def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callable[[float], date]) -> Sections:
+    """Return the sections of a portrait. memories: the newest first. day_of: epoch seconds → a day.
+
+    What says the same is told once. What holds no more on `today` is left out, and what tells of a time that is over
+    comes last.
+    """
+    known = _once(memories, today)
+    names = names_in([memory.text for memory in known])
+    days = {each.id: day for each in known if (day := _day_ahead(each, today, day_of))}
+    topics = [_topic(name, known, days) for name in names]
+    people = [topic for topic in topics if topic.kind in ("person", "pet")]
+    projects = [topic for topic in topics if topic.kind == "project"]
+    told = {line.id for topic in (*people, *projects) for line in topic.lines} | days.keys()
+    rest = [memory for memory in known if memory.id not in told]
+    wishes = [memory for memory in known if traits_of(memory.category).directive and memory.id not in days]
+    wished = {memory.id for memory in wishes}
+    likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
+    liked = {each.id for each in likes}
+    left = [memory for memory in rest if memory.id not in wished | liked]
+    over = {memory.id for memory in left if is_over(memory.text, day_of(memory.at), today)}
+    about = [memory for memory in left if _is_own(memory)]
+    own = {memory.id for memory in about}
+    return Sections(
+        name=own_name([memory.text for memory in known]),
+        about=_lines(about, over),
+        likes=_lines(likes),
+        wishes=_lines(wishes),
+        ahead=sorted((_dated(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
+        people=people,
+        projects=projects,
+        topics=[topic for topic in topics if topic.kind in ("place", "topic")],
+        others=_lines((memory for memory in left if memory.id not in own), over),
+    )
+
+
+def _once(memories: Sequence[MemoryRecord], today: date) -> list[MemoryRecord]:
+    """Return what stands today, what says the same once: its newest words."""
+    known: dict[str, MemoryRecord] = {}
+    for memory in memories:
+        stands = memory.type != "S" and memory.category not in UNWRITTEN and memory.text.strip()
+        if stands and not (memory.expires and memory.expires < today.isoformat()):
+            known.setdefault(same_text(line_of(memory).text), memory)
+    return list(known.values())
+
+
+def _day_ahead(memory: MemoryRecord, today: date, day_of: Callable[[float], date]) -> date | None:
+    """Return the day of which a memory tells as what is ahead."""
+    if traits_of(memory.category).standing:
+        return None
+    day = coming(memory.text, day_of(memory.at), today)
+    return day or (date.fromisoformat(memory.expires) if memory.expires else None)
+
+
+def _topic(name: Named, known: Sequence[MemoryRecord], days: Mapping[str, date]) -> Topic:
+    lines = [_dated(known[index], days) for index in name.texts]
+    lines.sort(key=lambda line: -line.at)
+    return Topic(name=name.name, kind=name.kind, relation=name.relation, lines=lines)
+
+
+def _dated(memory: MemoryRecord, days: Mapping[str, date]) -> Line:
+    return replace(line_of(memory), day=days.get(memory.id))
+
+
+def _lines(memories: Iterable[MemoryRecord], over: Collection[str] = ()) -> list[Line]:
+    """Return the lines of memories, the important ones first, then the newest. over: ids of those that come last."""
+    ordered = sorted(memories, key=lambda each: (each.id in over, each.importance != "high", -each.at))
+    return [line_of(each) for each in ordered]
+
+
+def _is_own(memory: MemoryRecord) -> bool:
+    """Return whether a memory is about the person whose memory it is."""
+    return memory.type == "B" or bool(_OWN.match(memory.text) or _OWN_VERB.match(memory.text))
+
+
+# Reads
+
+
+class Portraits:
+    """Reads for portraits. Every call may raise StoreError."""
+
+    def __init__(self, ports: CommandPorts) -> None:
+        self._ports = ports
+        self._storage = ports.storage
+
+    async def portrait(self, session: Session) -> Portrait:
+        """Return the portrait of a session's scope."""
+        scope = session.scope.key
+        await self._storage.follower.refresh(session.scope)
+        recaller, ledger = self._storage.recaller, self._storage.ledger
+        memories = await recaller.count(scope)
+        rows = await self._read(session, Filter(file=MEMORY_FILE), _PINNED) if memories else []
+        rows += await self._read(session, Filter(), _NEWEST) if memories else []
+        soon = await ledger.coming(scope, self._today().isoformat(), limit=_AHEAD) if memories else []
+        records = await self._records(scope, rows, soon)
+        return Portrait(
+            sections=await self._sections(records),
+            since=await recaller.began(scope) if memories else 0.0,
+            memories=memories,
+            exchanges=await self._storage.episodes.count(scope),
+            reviews=await waiting_reviews(self._storage.reviews, session.scope),
+            changed=await self._changed(scope),
+        )
+
+    async def about(self, session: Session, name: str) -> About | None:
+        """Return what memories say of a name, None where they do not have it as one."""
+        if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
+            return None
+        scope = session.scope.key
+        await self._storage.follower.refresh(session.scope)
+        records = await self._records(scope, await self._read(session, Filter(text=name), _NAMING), ())
+        sections = await self._sections([each for each in records if says_name(each.text, name)])
+        topic = next((each for each in _topics(sections) if each.name == name), None)
+        if topic is None:
+            return None
+        if topic.relation and topic.relation != name:  # "my sister" is said of her, too, where there is no other one
+            related = await self._read(session, Filter(text=topic.relation), _NAMING)
+            merged = {each.id: each for each in [*records, *await self._records(scope, related, ())]}
+            sections = await self._sections(sorted(merged.values(), key=lambda each: -each.at))
+            topic = next((each for each in _topics(sections) if each.name == name), topic)
+        own = {line.id for line in topic.lines}
+        others = [
+            each for each in _topics(sections) if each.name != name and any(line.id in own for line in each.lines)
+        ]
+        return About(topic=topic, others=others[:_OTHERS])
+
+    async def everything(self, session: Session, *, shown: Callable[[str], str]) -> tuple[Sections, list[Line]]:
+        """Return all memories of a scope: in sections, and as lines, the newest first.
+
+        shown: what may be shown of a text, "" for nothing.
+        """
+        await self._storage.follower.refresh(session.scope)
+        records = await self._records(session.scope.key, await self._read(session, Filter(), _ALL), ())
+        records = [replace(each, text=text) for each in records if (text := shown(each.text))]
+        known = [each for each in records if each.type != "S" and each.category not in UNWRITTEN]
+        return await self._sections(known), [line_of(each) for each in known]
+
+    async def _read(self, session: Session, only: Filter, limit: int) -> list[Stored]:
+        return list(await self._storage.recaller.listed(session.scope.key, only, limit))
+
+    async def _records(self, scope: str, rows: Sequence[Stored], ids: Sequence[str]) -> list[MemoryRecord]:
+        """Return rows and memories of the journal as records, the newest first."""
+        ledger = self._storage.ledger
+        stored = {row.entry.id: row for row in rows}
+        known = await ledger.memories(scope, sorted({*stored, *ids}))
+        records = [
+            record_of(stored[identity], known.get(identity)) if identity in stored else known[identity]
+            for identity in {**dict.fromkeys(stored), **dict.fromkeys(each for each in ids if each in known)}
+        ]
+        return sorted(records, key=lambda record: -record.at)
+
+    async def _sections(self, records: Sequence[MemoryRecord]) -> Sections:
+        return await asyncio.to_thread(sections_of, records, today=self._today(), day_of=self._day)
+
+    async def _changed(self, scope: str) -> list[Changed]:
+        """Return the newest memories that took the place of others, and what these said."""
+        ledger = self._storage.ledger
+        receipts = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
+        outcomes = [outcome for receipt in receipts for outcome in receipt.outcomes if outcome.action in _REPLACED]
+        ids = list(dict.fromkeys(outcome.id for outcome in outcomes if outcome.id))[: 2 * _CHANGES]
+        older = {
+            identity: [line for line in await ledger.history(scope, identity) if line.event == "added" and line.other]
+            for identity in ids
+        }
+        others = sorted({line.other for lines in older.values() for line in lines})
+        known = await ledger.without_forgotten(scope, [*ids, *others])
+        states = await ledger.states(scope, ids)
+        changed = []
+        for identity in known.keys() & set(ids):
+            old = [(line.other, known[line.other].text) for line in older[identity] if line.other in known]
+            old = [(other, text) for other, text in old if text and text != known[identity].text]
+            if states[identity][0] == "active" and old and known[identity].text:
+                changed.append(Changed(line=line_of(known[identity]), old=old, at=older[identity][-1].at))
+        return sorted(changed, key=lambda each: -each.at)[:_CHANGES]
+
+    def _today(self) -> date:
+        return self._ports.memory.now().astimezone(self._ports.memory.zone).date()
+
+    def _day(self, at: float) -> date:
+        return datetime.fromtimestamp(at, self._ports.memory.zone).date()
+
+
+def _topics(sections: Sections) -> Iterable[Topic]:
+    return chain(sections.people, sections.projects, sections.topics)

@@ -1,0 +1,95 @@
+"""What is known of a person, as pages: the portrait of a scope, and a page for each name that its memories tell."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Final
+
+from gateway_memory.commands.portrait import Line, Topic
+from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.serving.page.viewer import NothingHere, Values, Viewer
+
+_SHOWN: Final = 6
+"""Lines of a box that are shown; the others are folded."""
+_FOLDED: Final = 60
+_PEOPLE: Final = 12
+_TOPICS: Final = 24
+_HUES: Final = 5
+_SYMBOLS: Final = {"person": "user", "pet": "heart", "place": "globe", "project": "folder", "topic": "file-text"}
+
+
+async def portrait(viewer: Viewer) -> Values:
+    """What is known of the person of a scope: a box for each kind, and what they wait for."""
+    shown = await viewer.memory.portraits.portrait(viewer.session)
+    sections = shown.sections
+    scope = Scope.parse(viewer.of)
+    boxes = [
+        _box(viewer, name, symbol, lines)
+        for name, symbol, lines in (
+            ("about_them", "user", sections.about),
+            ("likes", "heart", sections.likes),
+            ("wishes", "sparkles", sections.wishes),
+        )
+        if lines
+    ]
+    return {
+        "portrait": shown,
+        "name": sections.name or ("" if viewer.of == OWNER_KEY else scope.name),
+        "initial": _initial(sections.name or scope.name),
+        "since": _written(viewer, viewer.local(shown.since).date()) if shown.since else "",
+        "boxes": boxes,
+        "ahead": [{"line": line, "day": _written(viewer, line.day)} for line in sections.ahead if line.day][:_FOLDED],
+        "people": [_card(viewer, topic) for topic in sections.people[:_PEOPLE]],
+        "projects": [_card(viewer, topic) for topic in sections.projects[:_PEOPLE]],
+        "topics": sections.topics[:_TOPICS],
+        "others": _box(viewer, "other_facts", "file-text", sections.others),
+        "changed": [{"change": each, "at": _written(viewer, viewer.local(each.at).date())} for each in shown.changed],
+        "symbols": _SYMBOLS,
+        "shown": _SHOWN,
+    }
+
+
+async def about(viewer: Viewer) -> Values:
+    """What memories say of somebody or something: the newest first, and who else occurs with them."""
+    found = await viewer.memory.portraits.about(viewer.session, viewer.query["name"])
+    if found is None:
+        raise NothingHere
+    topic = found.topic
+    lines = [{"line": line, "at": _written(viewer, viewer.local(line.at).date())} for line in topic.lines]
+    return {
+        "topic": topic,
+        "initial": _initial(topic.name),
+        "hue": _hue(topic.name),
+        "lines": lines,
+        "last": lines[0]["at"] if lines else "",
+        "first": lines[-1]["at"] if lines else "",
+        "others": found.others,
+        "symbols": _SYMBOLS,
+    }
+
+
+def _box(viewer: Viewer, name: str, symbol: str, lines: Sequence[Line]) -> dict[str, Any]:
+    rows = [{"line": line, "at": _written(viewer, viewer.local(line.at).date())} for line in lines[:_FOLDED]]
+    return {"name": name, "symbol": symbol, "rows": rows, "more": max(0, len(lines) - len(rows))}
+
+
+def _card(viewer: Viewer, topic: Topic) -> dict[str, Any]:
+    last = _written(viewer, viewer.local(topic.lines[0].at).date())
+    return {"topic": topic, "initial": _initial(topic.name), "hue": _hue(topic.name), "last": last}
+
+
+def _initial(name: str) -> str:
+    """Return the letter that stands for a name."""
+    return next((each.upper() for each in name if each.isalnum()), "")
+
+
+def _hue(name: str) -> int:
+    """Return which of the few colours of names a name has: always the same one."""
+    return hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % _HUES
+
+
+def _written(viewer: Viewer, day: date) -> str:
+    """Return a day as people write it, without the year if it is this one."""
+    months = viewer.word("month_names").split()
+    name = "day_of_year" if day.year == viewer.today().year else "day_and_year"
+    return viewer.word(name, day=day.day, month=months[day.month - 1], year=day.year)
