@@ -16,6 +16,7 @@ import pyjson5
 from gateway_memory.config.load import ConfigFileError, KeyPath, Scan, check_config, has_comma, scan
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError
+from gateway_memory.store.disk.replacing import persist, rename
 from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
 
 Why = Literal["broken", "changed", "link", "unwritable"]
@@ -108,7 +109,8 @@ class SettingsFile:
             if there:
                 temporary.replace(self.path)
             else:
-                self.path.hardlink_to(temporary)  # fails where somebody has made the file meanwhile
+                rename(temporary, self.path, exchange=False)  # fails where somebody has made the file meanwhile
+            persist(self.path.parent)
         except FileExistsError:
             raise NotSavedError("changed", self.path) from None
         except OSError as error:

@@ -16,8 +16,8 @@ from gateway_memory.store.report import ReplyReport
 from gateway_memory.sync.follower import turn_of
 from recall import RecallSettings
 
-LONGEST: Final = 2000
-"""Characters of a message that is tried: it stands in the address, whose length is limited."""
+LONGEST: Final = 1000
+"""Characters of a message that is tried: it stands in addresses, twice escaped in those that lead back to it."""
 FIELDS: Final[Mapping[str, KeyPath]] = dict(zip(("least", "quoted"), TUNED, strict=True))
 """The keys that the page sets, by their names in addresses and forms: for memories, and for exchanges."""
 _TERM_SHOWN: Final = 0.01
