@@ -214,7 +214,8 @@ class Ledger(Table):
 
     async def spent_since(self, day: str) -> dict[str, Spent]:
         """Return the usage of each day from a day on that had any, by its day."""
-        query = "SELECT day, extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day >= ?"
+        columns = "day, extractions, input_tokens, output_tokens, reserved_tokens"
+        query = f"SELECT {columns} FROM usage WHERE day >= ? AND extractions > 0 ORDER BY day"
         rows = await self._rows((), query, day)
         return dict(zip((str(row[0]) for row in rows), made(Spent, [row[1:] for row in rows]), strict=True))
 
