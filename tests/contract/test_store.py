@@ -630,6 +630,8 @@ async def test_what_became_of_a_memory_is_known(store: Store) -> None:
     await carried_out(store, replaced)
     ledger = store.ledger
     assert [line.event for line in await ledger.history("owner", "aaaaaaaa")] == ["added", "superseded"]
+    each = {identity: await ledger.history("owner", identity) for identity in ("aaaaaaaa", "bbbbbbbb", "none")}
+    assert await ledger.histories("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == each
     assert await ledger.states("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == {
         "aaaaaaaa": ("superseded", "bbbbbbbb"),
         "bbbbbbbb": ("active", ""),

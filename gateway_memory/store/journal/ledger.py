@@ -299,6 +299,15 @@ class Ledger(Table):
         query = "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id"
         return made(HistoryLine, await self._rows(scope, query, scope, identity))
 
+    async def histories(self, scope: str, ids: Sequence[str]) -> dict[str, list[HistoryLine]]:
+        """Return the history of each of these memories, oldest first; an empty one of an unknown memory."""
+        query = f"SELECT memory, at, event, other FROM history WHERE scope = ? AND memory IN {AMONG} ORDER BY id"
+        rows = await self._rows(scope, query, scope, json.dumps(list(ids)))
+        histories: dict[str, list[HistoryLine]] = {identity: [] for identity in ids}
+        for row, line in zip(rows, made(HistoryLine, [row[1:] for row in rows]), strict=True):
+            histories[row[0]].append(line)
+        return histories
+
     async def replaced(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the id of the memory that each of these replaced when it was added, for those that replaced one."""
         query = "SELECT memory, other FROM history WHERE scope = ? AND event = 'added' AND other <> '' AND memory IN "
