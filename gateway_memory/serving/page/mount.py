@@ -180,6 +180,7 @@ class _Routes:
             lstrip_blocks=True,
         )
         self._templates.globals["talk_label"] = talk_label
+        self._templates.globals["tab_paths"] = frozenset(TABS)
         self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
     # Signing in
