@@ -11,6 +11,7 @@ from gateway_memory.commands.people import Face
 from gateway_memory.edge.phrases import Language
 from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.serving.page.portraits import hue_of, initial_of
 from gateway_memory.serving.page.viewer import Values, Viewer, word
 from gateway_memory.transfer.deletion import Deletion, Proof
 
@@ -89,7 +90,15 @@ async def people(viewer: Viewer) -> Values:
         face.scope: scope_label(face.scope, face.name, viewer.language) for face in await everybody.faces(targets)
     }
     older = viewer.link("/people", skip=skipped + _A_PAGE) if len(scopes) > skipped + _A_PAGE else ""
-    return {"faces": faces, "labels": labels, "detail": _detail, "older": older, "total": len(scopes)}
+    return {
+        "faces": faces,
+        "labels": labels,
+        "detail": _detail,
+        "initial_of": initial_of,
+        "hue_of": hue_of,
+        "older": older,
+        "total": len(scopes),
+    }
 
 
 def _detail(face: Face, language: Language) -> str:

@@ -34,7 +34,7 @@ async def portrait(viewer: Viewer) -> Values:
     return {
         "portrait": shown,
         "name": sections.name or ("" if viewer.of == OWNER_KEY else scope.name),
-        "initial": _initial(sections.name or scope.name),
+        "initial": initial_of(sections.name or scope.name),
         "since": viewer.day(viewer.local(shown.since).date()) if shown.since else "",
         "boxes": boxes,
         "ahead": [{"line": line, "day": viewer.day(line.day)} for line in sections.ahead if line.day][:_FOLDED],
@@ -57,8 +57,8 @@ async def about(viewer: Viewer) -> Values:
     lines = [{"line": line, "at": viewer.day(viewer.local(line.at).date())} for line in topic.lines]
     return {
         "topic": topic,
-        "initial": _initial(topic.name),
-        "hue": _hue(topic.name),
+        "initial": initial_of(topic.name),
+        "hue": hue_of(topic.name),
         "lines": lines,
         "last": lines[0]["at"] if lines else "",
         "first": lines[-1]["at"] if lines else "",
@@ -74,14 +74,14 @@ def _box(viewer: Viewer, name: str, symbol: str, lines: Sequence[Line]) -> dict[
 
 def _card(viewer: Viewer, topic: Topic) -> dict[str, Any]:
     last = viewer.day(viewer.local(topic.lines[0].at).date())
-    return {"topic": topic, "initial": _initial(topic.name), "hue": _hue(topic.name), "last": last}
+    return {"topic": topic, "initial": initial_of(topic.name), "hue": hue_of(topic.name), "last": last}
 
 
-def _initial(name: str) -> str:
+def initial_of(name: str) -> str:
     """Return the letter that stands for a name."""
     return next((each.upper() for each in name if each.isalnum()), "")
 
 
-def _hue(name: str) -> int:
+def hue_of(name: str) -> int:
     """Return which of the few colours of names a name has: always the same one."""
     return hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % _HUES
