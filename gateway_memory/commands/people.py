@@ -1,7 +1,7 @@
 """Reads for the page: whose memories there are, what each is called, and how much each has."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,12 +55,13 @@ class People:
     async def faces(self, scopes: Sequence[Scope]) -> list[Face]:
         """Return how each of some scopes is told from others. Counts are of the memory that a linked one shares."""
         links = await self._storage.links.all()
-        names = await self._storage.names.of_scopes([scope.key for scope in scopes])
-        return [await self._face(scope, names.get(scope.key, ""), root_of(links, scope.key)) for scope in scopes]
+        names = await self.names(scopes)
+        return [await self._face(scope, names[scope], root_of(links, scope.key)) for scope in scopes]
 
-    async def name(self, scope: Scope) -> str:
-        """Return what a person or the host calls a scope, "" for nothing."""
-        return (await self._storage.names.of_scopes([scope.key])).get(scope.key, "")
+    async def names(self, scopes: Sequence[Scope]) -> Mapping[Scope, str]:
+        """Return what a person or the host calls some scopes, "" for nothing."""
+        names = await self._storage.names.of_scopes([scope.key for scope in scopes])
+        return {scope: names.get(scope.key, "") for scope in scopes}
 
     async def call(self, scope: Scope, name: str, *, session_key: str = OF_SCOPE) -> None:
         """Store the name that a person gives a scope, or one of its conversations. "" takes it back."""

@@ -66,9 +66,9 @@ async def test_a_name_that_a_person_gave_counts_first(tmp_path: Path) -> None:
         await say(memory, spoken("7", name="xX_anna_Xx"), "Remember that my boat is called Wilma.")
         await people.call(ANNA, "My sister")
         await say(memory, spoken("7", name="anna2"), "I like tea.")
-        assert await people.name(ANNA) == "My sister"
+        assert (await people.names([ANNA]))[ANNA] == "My sister"
         await people.call(ANNA, "")
-        assert await people.name(ANNA) == "anna2", "the host's newest name counts again"
+        assert (await people.names([ANNA]))[ANNA] == "anna2", "the host's newest name counts again"
 
 
 async def test_no_model_and_no_rule_reads_a_name(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ async def test_an_incognito_conversation_stores_no_name(tmp_path: Path) -> None:
         facts = spoken("7", name="Anna")
         await memory.answer(await memory.session_of(facts), "/memory off")
         await say(memory, facts, "Remember that my boat is called Wilma.")
-        assert await memory.browsing.people.name(ANNA) == ""
+        assert (await memory.browsing.people.names([ANNA]))[ANNA] == ""
 
 
 async def test_deleting_somebody_deletes_the_name(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import asyncio
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from gateway_memory.commands.people import Face
+from gateway_memory.commands.people import Face, People
 from gateway_memory.edge.phrases import Language
 from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_SCOPE, Scope
@@ -55,6 +55,12 @@ def scope_label(scope: Scope, name: str, language: Language) -> str:
     return " · ".join([channel_label(channel, language), rest[-1]]) if rest else channel
 
 
+async def labels_of(people: People, scopes: Sequence[Scope], language: Language) -> Mapping[Scope, str]:
+    """Return what scopes are called."""
+    names = await people.names(scopes)
+    return {scope: scope_label(scope, name, language) for scope, name in names.items()}
+
+
 def talk_label(key: str, name: str, language: Language) -> str:
     """Return what a conversation is called. key: its session key. name: the one that it was given, "" for none."""
     if name:
@@ -84,11 +90,8 @@ async def people(viewer: Viewer) -> Values:
     everybody = viewer.memory.browsing.people
     scopes = await everybody.scopes()
     faces = await everybody.faces(scopes[skipped : skipped + _A_PAGE])
-    labels = {face.scope: scope_label(face.scope, face.name, viewer.language) for face in faces}
-    targets = [face.linked for face in faces if face.linked and face.linked not in labels]
-    labels |= {
-        face.scope: scope_label(face.scope, face.name, viewer.language) for face in await everybody.faces(targets)
-    }
+    linked = [face.linked for face in faces if face.linked]
+    labels = await labels_of(everybody, [*(face.scope for face in faces), *linked], viewer.language)
     older = viewer.link("/people", skip=skipped + _A_PAGE) if len(scopes) > skipped + _A_PAGE else ""
     return {
         "faces": faces,

@@ -24,7 +24,7 @@ from gateway_memory.edge.config_file import NotSavedError
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
-from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, scope_label, talk_label
+from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, labels_of, talk_label
 from gateway_memory.serving.page.trying import FIELDS, file_of, said_of, scores_in, share_of
 from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, own_address, preferred, session_for, word
 from gateway_memory.serving.page.views import TABS, VIEWS
@@ -282,8 +282,8 @@ class _Routes:
         viewer = await self._viewer(request, browser, form.one("whose"))
         name, scope = shown_name(form.one("name")), Scope.parse(viewer.of)
         await viewer.memory.browsing.people.call(scope, name)
-        label = scope_label(scope, await viewer.memory.browsing.people.name(scope), viewer.language)
-        self._note(browser, Note(text=viewer.word("called", name=label), done=True))
+        labels = await labels_of(viewer.memory.browsing.people, [scope], viewer.language)
+        self._note(browser, Note(text=viewer.word("called", name=labels[scope]), done=True))
         return self._back(form)
 
     async def news(self, _: Request, browser: Browser) -> Response:
@@ -342,7 +342,7 @@ class _Routes:
             memory=memory,
             session=session,
             of=of,
-            name=scope_label(scope, await memory.browsing.people.name(scope), language),
+            name=(await labels_of(memory.browsing.people, [scope], language))[scope],
             language=language,
             path=request.url.path,
             query={**dict(request.query_params), **request.path_params},

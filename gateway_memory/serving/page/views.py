@@ -28,7 +28,8 @@ from gateway_memory.config.load import (
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError
-from gateway_memory.serving.page.faces import deletion, people
+from gateway_memory.scope import Scope
+from gateway_memory.serving.page.faces import deletion, labels_of, people
 from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
@@ -57,7 +58,10 @@ async def review(viewer: Viewer) -> Values:
         sides = (said.user[:CUT], said.reply[:CUT]) if said else ("", "")
         marked = doubted(row["text"][:CUT], against=row["against_text"][:CUT], said=sides, quote=row["quote"])
         rows.append({**row, "said": said, "marked": marked})
-    return {"rows": rows, "words": words, "more": len(reviews) - len(rows)}
+    scopes = [Scope.parse(key) for key in dict.fromkeys(row["scope"] for row in rows)]
+    labels = await labels_of(viewer.memory.browsing.people, scopes, viewer.language)
+    labels_by_key = {scope.key: label for scope, label in labels.items()}
+    return {"rows": rows, "words": words, "more": len(reviews) - len(rows), "labels": labels_by_key}
 
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
