@@ -211,8 +211,8 @@ class Browsing:
     async def replaced(self, session: Session, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the text of the memory that each of these replaced, "" if it is gone, for those that replaced one."""
         scope, ledger = session.scope.key, self._storage.ledger
-        replaced = await ledger.replaced(scope, ids)
-        known = await ledger.without_forgotten(scope, sorted(replaced.values()))
+        replaced = await ledger.replaced(scope, ids) if ids else {}
+        known = await ledger.without_forgotten(scope, sorted(replaced.values())) if replaced else {}
         return {new: known[old].text if old in known else "" for new, old in replaced.items()}
 
     async def spent(self, since: date) -> Mapping[str, Spent]:
@@ -229,9 +229,9 @@ class Browsing:
         receipts = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
         named = dict.fromkeys(outcome.id for receipt in receipts for outcome in receipt.outcomes if outcome.id)
         ids = set(list(named)[:limit])
-        past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
+        past = await ledger.histories(scope, sorted(ids))
         older = {line.other for lines in past.values() for line in lines if line.other} - ids
-        past |= {identity: await ledger.history(scope, identity) for identity in sorted(older)}
+        past |= await ledger.histories(scope, sorted(older))
         known = await ledger.without_forgotten(scope, sorted(past))
         states = await ledger.states(scope, sorted(past))
         return [

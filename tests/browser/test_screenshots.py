@@ -1,7 +1,9 @@
 """Pictures of the main pages, with invented talk: `make screenshots` puts them into docs/images."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -57,6 +59,12 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             body = {"id": f"t{day}", "speaker": speaker, "user": user, "reply": reply, "at": at, "ephemeral": True}
             served.answer("after_reply", body)
             served.answer("flush", {})
+        with closing(sqlite3.connect(folder / "main/journal.sqlite")) as journal, journal:
+            used = [(3 + day % 5, 9000 + 1700 * (day * 7 % 11), 700 + 90 * (day % 6)) for day in range(23)]
+            journal.executemany(
+                "INSERT INTO usage (extractions, input_tokens, output_tokens, day) VALUES (?, ?, ?, ?)",
+                [(*each, f"{start + timedelta(days=day - 16):%Y-%m-%d}") for day, each in enumerate(used)],
+            )
         body = {"id": "guest", "speaker": facts("9"), "user": ABOUT_OWNER[language], "reply": "OK"}
         served.answer("after_reply", body)
         served.answer("flush", {})
@@ -70,7 +78,7 @@ def test_a_picture_of_a_page(chromium: Browser, told: tuple[str, Served], tmp_pa
     context = chromium.new_context(
         locale="zh-CN" if language == "zh" else "en-US",
         color_scheme="dark" if name == "reply" else "light",
-        viewport={"width": 960, "height": 640},
+        viewport={"width": 1120, "height": 720},
     )
     page = context.new_page()
     with served.client() as host:
@@ -80,8 +88,6 @@ def test_a_picture_of_a_page(chromium: Browser, told: tuple[str, Served], tmp_pa
         page.locator("article .facts a").first.click()
         page.locator("article[id^=row] summary").first.click()
     path = folder / f"page-{name}.{language}.png"
-    if name == "review":
-        page.locator("article details summary").first.click()
     page.screenshot(path=path)
     context.close()
     assert 5_000 < path.stat().st_size < 200_000

@@ -630,6 +630,8 @@ async def test_what_became_of_a_memory_is_known(store: Store) -> None:
     await carried_out(store, replaced)
     ledger = store.ledger
     assert [line.event for line in await ledger.history("owner", "aaaaaaaa")] == ["added", "superseded"]
+    each = {identity: await ledger.history("owner", identity) for identity in ("aaaaaaaa", "bbbbbbbb", "none")}
+    assert await ledger.histories("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == each
     assert await ledger.states("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == {
         "aaaaaaaa": ("superseded", "bbbbbbbb"),
         "bbbbbbbb": ("active", ""),
@@ -638,6 +640,11 @@ async def test_what_became_of_a_memory_is_known(store: Store) -> None:
     assert await ledger.expired("owner", "2026-06-01") == ["bbbbbbbb"]
     first, second = await ledger.undoable("owner", 5)
     assert (first.plan, second.plan.added) == (replaced, (old,))
+    assert await ledger.reachable("owner", 5) == {first.receipt, second.receipt}
+    assert await ledger.reachable("owner", 1) == {first.receipt}
+    assert await ledger.reachable("user:zoe", 5) == frozenset()
+    assert await ledger.replaced("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == {"bbbbbbbb": "aaaaaaaa"}
+    assert await ledger.replaced("user:zoe", ["bbbbbbbb"]) == {}
     newest, oldest = await ledger.receipts(limit=5)
     assert newest.number > oldest.number
     assert await ledger.receipts(limit=5, after=oldest.number) == [newest]
@@ -654,6 +661,9 @@ async def test_a_days_budget_holds_whoever_asks_at_once(store: Store) -> None:
     assert (spent.calls, spent.reserved, spent.input_tokens, spent.output_tokens) == (3, 200, 60, 0)
     assert not await ledger.reserve("2026-11-22", calls=3, tokens=99, wanted=100)
     assert (await ledger.spent("2026-11-23")).calls == 0
+    await ledger.reserve("2026-11-20", calls=3, tokens=1000, wanted=100)
+    assert await ledger.spent_since("2026-11-21") == {day: spent}
+    assert list(await ledger.spent_since("2026-11-01")) == ["2026-11-20", day]
 
 
 async def test_a_notice_is_taken_once(store: Store) -> None:

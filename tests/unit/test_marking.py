@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway_memory.serving.page.marking import Pieces, difference, evidence, unsaid
+from gateway_memory.serving.page.marking import Pieces, difference, doubted, evidence, unsaid
 
 
 def marked(pieces: Pieces) -> list[str]:
@@ -17,7 +17,7 @@ def marked(pieces: Pieces) -> list[str]:
         ("The user's sister lives in Porto", "Oh, my sister lives in Porto now!", "", ["sister lives in Porto"]),
         ("The user lives in Porto", "I like it. We moved to Porto.", "We moved to Porto", ["We moved to Porto"]),
         ("我对花生过敏", "记住我对花生过敏。", "", ["我对花生过敏"]),
-        ("用户的房租是每月1500元", "顺便说，我的房租现在是每月1500元", "", ["的房租现在是每月1500元"]),
+        ("用户的房租是每月1500元", "顺便说，我的房租现在是每月1500元", "", ["房租", "每月1500元"]),
         ("The user of the", "It was the best of my days", "", []),
         ("anything", "", "", []),
     ],
@@ -47,6 +47,25 @@ def test_what_differs_is_marked_in_both(text: str, other: str, expected: tuple[l
 def test_numbers_that_nobody_said_are_marked() -> None:
     assert marked(unsaid("The rent is 1500 euros since 2024", ["my rent is 1450 euros", "since 2024?"])) == ["1500"]
     assert marked(unsaid("The rent is high", ["it is low"])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "against", "user", "expected"),
+    [
+        ("The rent is 1500 euros", "", "my rent is 1450 euros", (["1500"], [], ["1450"])),
+        (
+            "My rent is 1500 euros",
+            "My rent is 1450 euros",
+            "It is 1500 euros now",
+            (["1500"], ["1450"], ["1500 euros"]),
+        ),
+        ("the owner sings", "", "Remember that the owner sings.", ([], [], ["the owner sings"])),
+        ("the owner sings", "", "", ([], [], [])),
+    ],
+)
+def test_what_is_in_doubt_is_marked(text: str, against: str, user: str, expected: tuple[list[str], ...]) -> None:
+    found = doubted(text, against=against, said=(user, "OK"), quote="")
+    assert (marked(found.text), marked(found.against), marked(found.asked)) == expected
 
 
 def test_a_long_text_is_returned_whole() -> None:

@@ -5,6 +5,7 @@ Pure functions. A text is returned as its pieces in order, each with whether it 
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
@@ -45,8 +46,7 @@ def evidence(text: str, said: str, quote: str = "") -> Pieces:
     marked = {
         number
         for block in matcher.get_matching_blocks()
-        for number in range(block.a, block.a + block.size)
-        if _says(compared[block.a : block.a + block.size])
+        for number in _telling(compared, block.a, block.a + block.size)
     }
     return _joined(spoken, _bridged(spoken, marked))
 
@@ -77,6 +77,31 @@ def unsaid(text: str, said: Sequence[str]) -> Pieces:
     return _only(tokens, _numbers(tokens) - spoken)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubted:
+    """The pieces of a memory that waits, of the line that it contradicts, and of the words that it is from."""
+
+    text: Pieces
+    against: Pieces
+    asked: Pieces
+
+
+def doubted(text: str, *, against: str, said: tuple[str, str], quote: str) -> Doubted:
+    """Return a memory that waits, with what is in doubt marked: what differs from a line, else numbers nobody said.
+
+    In the words that it is from, other numbers are marked where there are such, else the words that say it.
+
+    against: the line of MEMORY.md that it contradicts, or "". said: by the user and the assistant.
+    """
+    user, _ = said
+    if against:
+        ours, theirs = difference(text, against)
+        return Doubted(text=ours, against=theirs, asked=evidence(text, user, quote))
+    pieces = unsaid(text, said) if user else [(text, False)]
+    in_doubt = any(marked for _, marked in pieces)
+    return Doubted(text=pieces, against=(), asked=unsaid(user, (text,)) if in_doubt else evidence(text, user, quote))
+
+
 def _numbers(tokens: Sequence[str]) -> set[str]:
     return {_key(token) for token in tokens if token[0].isdigit()}
 
@@ -94,9 +119,12 @@ def _is_word(token: str) -> bool:
     return token[0].isalnum()
 
 
-def _says(tokens: Sequence[str]) -> bool:
-    """Return whether a run of words says something by itself."""
-    return any(_is_word(token) and token.casefold() not in _LITTLE for token in tokens)
+def _telling(tokens: Sequence[str], first: int, last: int) -> range:
+    """Return the numbers of a run of tokens, without what says little at its ends."""
+    telling = [
+        number for number in range(first, last) if _is_word(tokens[number]) and tokens[number].casefold() not in _LITTLE
+    ]
+    return range(telling[0], telling[-1] + 1) if telling else range(0)
 
 
 def _bridged(tokens: Sequence[str], marked: Collection[int]) -> set[int]:

@@ -174,6 +174,7 @@ class _Routes:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._templates.globals["tab_paths"] = frozenset(TABS)
         self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
     # Signing in

@@ -15,7 +15,6 @@ from operator import getitem
 from typing import Any, Final
 
 from extractor import CATEGORIES
-from gateway_memory.commands.browsing import Said
 from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.config.load import (
     KeyPath,
@@ -32,7 +31,7 @@ from gateway_memory.context.finder import TERMS
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.serving.page.marking import difference, evidence, unsaid
+from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
@@ -79,23 +78,11 @@ async def review(viewer: Viewer) -> Values:
     for row in reviews[:_REVIEWS]:
         session = viewer.session if row["scope"] == viewer.of else await viewer.of_scope(row["scope"])
         talk = await viewer.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
-        rows.append({**row, **_doubted(row, talk.said[0] if talk else None)})
+        said = talk.said[0] if talk else None
+        sides = (said.user[:CUT], said.reply[:CUT]) if said else ("", "")
+        marked = doubted(row["text"][:CUT], against=row["against_text"][:CUT], said=sides, quote=row["quote"])
+        rows.append({**row, "said": said, "marked": marked})
     return {"rows": rows, "words": words, "more": len(reviews) - len(rows)}
-
-
-def _doubted(row: Mapping[str, Any], said: Said | None) -> Values:
-    """Return the pieces of a waiting memory, of the line that it contradicts, and of the words that it is from.
-
-    What differs is marked: from the line, else the numbers that nobody said; the words that say it, where nothing does.
-    """
-    text, user = row["text"][:CUT], (said.user if said else "")[:CUT]
-    pieces, against = difference(text, row["against_text"][:CUT]) if row["against_text"] else ([(text, False)], ())
-    asked = evidence(text, user, row["quote"])
-    if said and not row["against_text"]:
-        pieces = unsaid(text, (user, said.reply))
-        if any(marked for _, marked in pieces):
-            asked = unsaid(user, (text,))
-    return {"pieces": pieces, "against_pieces": against, "said": said, "asked": asked}
 
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
@@ -195,7 +182,9 @@ async def digest(viewer: Viewer) -> Values:
     time = viewer.query.get("time", "week")
     if time not in _TIMES:
         raise NothingHere
-    return {"digest": await viewer.memory.record(viewer.session, "digest", time), "times": _TIMES, "time": time}
+    found = await viewer.memory.record(viewer.session, "digest", time)
+    replaced = await viewer.memory.browsing.replaced(viewer.session, [each["id"] for each in found["changed"]])
+    return {"digest": found, "replaced": replaced, "times": _TIMES, "time": time}
 
 
 _FILTERS: Final = ("category", "type", "since", "until")

@@ -214,7 +214,8 @@ class Ledger(Table):
 
     async def spent_since(self, day: str) -> dict[str, Spent]:
         """Return the usage of each day from a day on that had any, by its day."""
-        query = "SELECT day, extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day >= ?"
+        columns = "day, extractions, input_tokens, output_tokens, reserved_tokens"
+        query = f"SELECT {columns} FROM usage WHERE day >= ? AND extractions > 0 ORDER BY day"
         rows = await self._rows((), query, day)
         return dict(zip((str(row[0]) for row in rows), made(Spent, [row[1:] for row in rows]), strict=True))
 
@@ -301,6 +302,15 @@ class Ledger(Table):
         """Return the history of a memory, oldest first."""
         query = "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id"
         return made(HistoryLine, await self._rows(scope, query, scope, identity))
+
+    async def histories(self, scope: str, ids: Sequence[str]) -> dict[str, list[HistoryLine]]:
+        """Return the history of each of these memories, oldest first; an empty one of an unknown memory."""
+        query = f"SELECT memory, at, event, other FROM history WHERE scope = ? AND memory IN {AMONG} ORDER BY id"
+        rows = await self._rows(scope, query, scope, json.dumps(list(ids)))
+        histories: dict[str, list[HistoryLine]] = {identity: [] for identity in ids}
+        for row, line in zip(rows, made(HistoryLine, [row[1:] for row in rows]), strict=True):
+            histories[row[0]].append(line)
+        return histories
 
     async def replaced(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the id of the memory that each of these replaced when it was added, for those that replaced one."""
