@@ -393,7 +393,7 @@ def test_people_are_linked_parted_and_deleted(chromium: Browser, served: Served,
         assert "Nothing was deleted" in page.get_by_role("status").inner_text()
         page.get_by_label("to confirm").fill(f"user:telegram::{two}")
         page.get_by_role("button", name="Delete for good").click()
-        assert "Nothing of it is left." in page.get_by_role("status").inner_text()
+        assert "Nothing is left." in page.get_by_role("status").inner_text()
         assert "found in 0" in page.locator(".proof").inner_text()
         assert f"telegram::{two}" not in shown.open("/people").locator("main").inner_text()
 

@@ -758,6 +758,11 @@ def test_people_are_linked_and_parted_on_the_page(served: Served, browser: httpx
     one, two = "user:telegram::62", "user:telegram::63"
     say(served, facts("62"), "Remember that the gate code is on the fridge.")
     say(served, facts("63"), "Remember that the piano was tuned in May.")
+    chosen = re.search(
+        r'<select name="id" required>(<option value="">.*?)</select>', browser.get("/people").text, re.DOTALL
+    )
+    assert chosen, "nobody is chosen before a person chooses"
+    assert f'<option value="{one}">' in chosen[1] or f'<option value="{two}">' in chosen[1]
     answer = act(browser, "link", whose=two, id=one)
     assert "share one memory" in answer.text
     assert "piano" in browser.get("/memories", params={"of": one}).text
@@ -773,13 +778,17 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
     shown = browser.get("/people/delete", params={"of": of}).text
     assert "1 memory, 1 exchange and 1 conversation will be deleted" in re.sub(r"\s+", " ", shown)
     assert "Selkie" in shown, "what was said last tells who it is"
+    assert "last: today" in shown
+    assert "It stays there until" in shown, "what stays is told"
     token = form_token(browser)
     mistyped = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": "Telegram · 65"})
     assert "That is something else" in mistyped.text
     assert "Selkie" in browser.get("/memories", params={"of": of}).text
     assert browser.post("/people/delete", data={"of": of, "typed": "Telegram · 64"}).status_code == 403
-    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": " Telegram  · 64 "})
-    assert "Nothing of it is left." in proof.text
+    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": " telegram  · 64 "})
+    assert "Nothing is left." in proof.text
+    assert "telegram%3A%3A64" not in proof.text, "no link leads to what is gone"
+    assert "Whose memory" not in proof.text
     assert re.search(r"Conversations</th><td>[1-9]\d*</td><td>0</td>", proof.text)
     assert re.search(r"[1-9]\d* files were searched for [1-9]\d* of the deleted texts; 0 contain one", proof.text)
     assert browser.get("/memories", params={"of": of}).status_code == 404
