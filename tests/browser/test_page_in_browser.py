@@ -182,7 +182,7 @@ def test_a_message_is_tried_and_tuned_until_it_tells_nothing(
     before = config.read_text("utf-8")
     with window(chromium, served, java_script_enabled=javascript) as shown:
         page = shown.open("/")
-        page.get_by_label("What would be told for this message?").fill("Which number has my locker?")
+        page.get_by_label("What would the assistant be told for this message?").fill("Which number has my locker?")
         page.get_by_role("button", name="Try it").click()
         page.wait_for_url("**/try?q=Which**")
         page.locator(".considered .text").first.get_by_text("4711").wait_for()

@@ -703,6 +703,7 @@ def test_settings_tell_first_what_differs(browser: httpx2.Client) -> None:
     shown = browser.get("/settings").text
     differing, _, every = shown.partition("All settings")
     plain = re.sub(r"<[^>]+>|\s+", " ", differing)
+    assert re.search(r"Change it in \S+config\.json5, and start", plain), "the file is named"
     assert "autoExtract. model" in plain.replace(".model", ". model")
     assert re.search(r'"?rules"? *instead of', unescape(plain)) or "rules" in plain
     assert "timeoutMs" not in differing

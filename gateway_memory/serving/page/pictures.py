@@ -127,8 +127,8 @@ def timeline(lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: floa
             since[by] = min(since.get(record.id, record.at), since.get(by, record.at))
             agreed.add(record.id)
     lives = [
-        (replace(record, at=min(record.at, since.get(record.id, record.at))), *rest)
-        for record, *rest in lives
+        (replace(record, at=min(record.at, since.get(record.id, record.at))), state, by, ended)
+        for record, state, by, ended in lives
         if record.id not in agreed
     ]
     pictured = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]

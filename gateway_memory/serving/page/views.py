@@ -33,7 +33,7 @@ from gateway_memory.serving.page.faces import deletion, labels_of, people
 from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
-from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
+from gateway_memory.serving.page.trying import FIELDS, file_of, rows_of, state_of, trial
 from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
@@ -97,7 +97,8 @@ async def settings(viewer: Viewer) -> Values:
     differing = [row for section in sections.values() for row in section["rows"] if row["differs"]]
     digest, _ = await asyncio.to_thread(state_of, viewer)
     tuned = {dotted(key): field for field, key in FIELDS.items()}
-    return {"sections": sections, "differing": differing, "tuned": tuned, "digest": digest}
+    shown = {"sections": sections, "differing": differing, "tuned": tuned, "digest": digest}
+    return {**shown, "config": str(file_of(viewer).path)}
 
 
 _RECEIPTS: Final = 100
