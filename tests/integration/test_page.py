@@ -673,7 +673,21 @@ def test_today_names_a_forgotten_exchange_by_its_day(served: Served, browser: ht
     shown = browser.get("/today", params={"of": of}).text
     assert "an exchange of 17 Nov" in shown
     assert "2026-11-17</a>" not in shown, "no internal name"
-    assert "A removed memory" in shown
+    assert not re.search(r">Learnt</span>\s*<a [^>]+>A removed memory<", shown), "that says nothing"
+
+
+def test_a_failure_of_late_stands_above_what_changed(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        assert 'href="#failure"' not in browser.get("/today").text
+        for days, is_told in ((2, False), (0, True)):
+            at = datetime.now(UTC).timestamp() - days * 86400
+            with closing(sqlite3.connect(places["main"] / "journal.sqlite")) as journal, journal:
+                journal.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", ("journal", "OSError", at, 1))
+            shown = browser.get("/today").text
+            assert ('href="#failure"' in shown.partition('id="changes"')[0]) == is_told
+            assert "Nothing has failed" not in shown
 
 
 def test_what_a_week_cost_is_told(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ async def settings(viewer: Viewer) -> Values:
 
 
 _RECEIPTS: Final = 100
+_DAY_SECONDS: Final = 86400.0
 _TODAY: Final = 500
 """Replies of today that are counted."""
 _ACTIONS: Final = frozenset(
@@ -131,9 +132,11 @@ async def today(viewer: Viewer) -> Values:
     outcomes = [outcome for _, outcome in recalls]
     injected = sum(outcome in ("full", "partial") for outcome in outcomes)
     failures = [{**each, "what": failure_in_words(viewer.language, each["place"])} for each in status["failures"]]
+    last, day_ago = status["last_failure"], viewer.memory.now().timestamp() - _DAY_SECONDS
     return {
         "status": status,
         "failures": failures,
+        "failed_lately": bool(last) and datetime.fromisoformat(last["at"]).timestamp() >= day_ago,
         "changes": changes,
         "replies": len(outcomes),
         "injected": injected,
@@ -165,9 +168,9 @@ async def _changes(viewer: Viewer, receipts: Sequence[Receipt]) -> list[dict[str
         change["undo"] = receipt.number in undoable and outcome.id not in newest
         newest.add(outcome.id)
         words = same_text(outcome.text)
-        if words and outcome.action == "add" and words in agreed:
+        if outcome.action == "add" and (words in agreed or not (words or change["undo"])):
             agreed.discard(words)
-            continue
+            continue  # it is told above, or was forgotten since
         if change["was"] and same_text(change["was"]) == words:
             agreed.add(words)
             change |= {"action": "add", "was": ""}
