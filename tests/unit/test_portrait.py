@@ -63,19 +63,19 @@ def test_each_memory_has_its_place(texts_: tuple[str, ...], own: str, name: str)
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("我讨厌香菜，点外卖千万别放", False),
-        ("我不喜欢开会，能用文档解决的就别开会", False),
-        ("I hate coriander, never put it in", False),
-        ("我喜欢简短的回答，不要列表", True),
-        ("我不喜欢你用表情", True),
-        ("别再用“亲”叫我了，叫我阿豪就行", True),
-        ("I don't like long answers, never write them", True),
-        ("Always answer in short sentences", True),
+        ("我讨厌香菜，点外卖千万别放", 0),
+        ("我不喜欢开会，能用文档解决的就别开会", 0),
+        ("I hate coriander, never put it in", 0),
+        ("我喜欢简短的回答，不要列表", 1),
+        ("我不喜欢你用表情", 1),
+        ("别再用“亲”叫我了，叫我阿豪就行", 1),
+        ("I don't like long answers, never write them", 1),
+        ("Always answer in short sentences", 1),
     ],
 )
-def test_a_taste_with_an_order_behind_it_is_no_wish_about_answers(text: str, wish: bool) -> None:
+def test_a_taste_with_an_order_behind_it_is_no_wish_about_answers(text: str, wish: int) -> None:
     made = sections(memory(text, "instruction"))
-    assert (len(made.wishes), len(made.likes)) == ((1, 0) if wish else (0, 1))
+    assert (len(made.wishes), len(made.likes)) == (wish, 1 - wish)
 
 
 def test_what_says_the_same_is_told_once_in_its_newest_words() -> None:
