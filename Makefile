@@ -56,7 +56,7 @@ screenshots: $(TESTS)
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
 # What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
-ON_POSTGRES := nothing_comes_back review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
+ON_POSTGRES := nothing_comes_back people portraits trial review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
 	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
 	session_summaries projects
 # What only PostgreSQL has: hosts that share one, poolers, faults, load, and what an operator does.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from .language.kind import LONGEST_READ, is_chinese, is_greeting, is_small_talk, length_in_letters
+from .language.kind import LONGEST_READ, is_chinese, is_greeting, is_small_talk, length_in_letters, simplified
 from .language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
 from .rules.extract import extract_rules
 from .rules.language import language_of
@@ -149,7 +149,7 @@ def _before(before: str, features: dict[str, float], words: set[str]) -> dict[st
 
 def chinese_features(text: str) -> dict[str, float]:
     """Return the features of a message in Chinese."""
-    text = text[:LONGEST_READ]
+    text = simplified(text[:LONGEST_READ])
     letters = sum(character.isalnum() for character in text)
     features: dict[str, float] = {
         "length": math.log1p(letters),

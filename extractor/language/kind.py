@@ -1,6 +1,9 @@
 """The kind of a text: whether it is Chinese, and whether it is only a greeting or small talk. Light to import."""
 
 import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from extractor.tables import table
@@ -32,9 +35,34 @@ def has_han(text: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether to read a message as Chinese: a tenth of its characters are Han, or four of them."""
-    han = len(_HAN.findall(text[:LONGEST_READ]))
-    return han >= _FEWEST_HAN or (han > 0 and han * _HAN_OF_A_READER >= len(text.strip()))
+    """Return whether to read a message as Chinese: a tenth of its characters are Han, or four, and it is no English."""
+    text = text[:LONGEST_READ]
+    han = len(_HAN.findall(text))
+    enough = han >= _FEWEST_HAN or (han > 0 and han * _HAN_OF_A_READER >= len(text.strip()))
+    return enough and not is_english_with_han(text)
+
+
+def is_english_with_han(text: str) -> bool:
+    """Return whether English holds a text with Han characters together, as in "I work at 字节跳动".
+
+    It has English words that join others, and more than twice as many as Chinese ones: names have few of either.
+    """
+    if not has_han(text):
+        return False
+    chinese = len(_PATTERNS["joining chinese"].findall(simplified(text)))
+    return len(_PATTERNS["joining english"].findall(text)) > 2 * chinese
+
+
+def simplified(text: str) -> str:
+    """Return a text with traditional Chinese characters as simplified ones; it stays as long as it is."""
+    return text.translate(_simpler()) if has_han(text) else text
+
+
+@cache
+def _simpler() -> Mapping[int, str]:
+    lines = Path(__file__).parents[1].joinpath("tables", "simplified.txt").read_text("utf-8").splitlines()
+    pairs = "".join(line for line in lines if not line.startswith("#"))
+    return {ord(old): new for old, new in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def is_mostly_chinese(text: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from extractor.language.kind import simplified
 from extractor.tables import table
 
 _TABLE: Final = table("sentences")
@@ -18,7 +19,7 @@ QUOTED = "\ue000"  # stands for each quoted character while a rule matches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A clause of a sentence. plain: of the text's length, with quotations blanked and straight apostrophes."""
+    """A clause of a sentence. plain: as long; quotations blanked, apostrophes straight, simplified."""
 
     start: int
     end: int
@@ -75,7 +76,7 @@ def _of_line(line: str) -> Iterator[Sentence]:
     if marker:
         line = line[marker.end() :]
     line = _PATTERNS["emphasis"].sub(r"\2", line)
-    plain = without_single_quotations(without_quotations(line.replace("’", "'").replace("\t", " ")))
+    plain = simplified(without_single_quotations(without_quotations(line.replace("’", "'").replace("\t", " "))))
     position = 0
     for end_mark in _EXACT["end of a sentence"].finditer(plain):
         yield from _sentence(line, plain, position, end_mark.start(), end_mark[0], item=bool(marker))

@@ -10,7 +10,7 @@ from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
 
 from .borrowed import is_verse, own_words
-from .language import Language, language_of
+from .language import LANGUAGES, Language, language_of
 from .stated import Kept, clauses_of, stated
 
 _TABLE: Final = table("rules")
@@ -101,8 +101,9 @@ def _lead_in(sentence: Sentence, language: Language) -> int | None:
     for clause in sentence.clauses[:3]:
         for start in {clause.start: None, language.after("filler", sentence.plain, clause.start): None}:
             for lead in ("points back", "remember"):
-                if match := language.patterns[lead].match(sentence.plain, start):
-                    return match.end()
+                for each in LANGUAGES:  # "记住 my flight is at nine"
+                    if match := each.patterns[lead].match(sentence.plain, start):
+                        return match.end()
         if language.asks(clause.plain):
             return None
     return None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final, TypeAlias, cast
 
-from extractor.language.kind import has_han
+from extractor.language.kind import has_han, is_english_with_han
 from extractor.tables import table
 from extractor.types import Importance, MemoryType, traits_of
 
@@ -82,5 +82,5 @@ LANGUAGES: Final = (_ENGLISH, _CHINESE)
 
 
 def language_of(text: str) -> Language:
-    """Return the language by which a sentence is read: Chinese if it has a Han character."""
-    return _CHINESE if has_han(text) else _ENGLISH
+    """Return the language by which a sentence is read: Chinese if it has a Han character that English doesn't hold."""
+    return _CHINESE if has_han(text) and not is_english_with_han(text) else _ENGLISH

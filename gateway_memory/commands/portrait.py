@@ -154,11 +154,10 @@ def _is_wish(memory: MemoryRecord) -> bool:
 def line_of(memory: MemoryRecord) -> Line:
     """Return a memory as a portrait shows it: "The user prefers tea" is read as "Prefers tea"."""
     text = " ".join(memory.text.split())
-    for pattern in (_OF_USER, _THE_USER):
-        if match := pattern.match(text):
-            text = text[match.end() :].lstrip()
-            text = text[:1].upper() + text[1:]
-            break
+    if match := _OF_USER.match(text) or _THE_USER.match(text):
+        text = text[match.end() :].lstrip()
+    if text[1:2] == text[1:2].lower():  # "iPhone" stays
+        text = text[:1].upper() + text[1:]
     return Line(id=memory.id, text=text or memory.text, at=memory.at)
 
 

@@ -251,13 +251,14 @@ def test_what_another_tab_changed_is_said(chromium: Browser, served: Served) -> 
         assert page.get_by_text("attic").count() == 0
 
 
-def test_today_renews_itself(chromium: Browser, served: Served) -> None:
+@pytest.mark.parametrize(("path", "told"), [("/today", "gate code is blue"), ("/", "gate code is green")])
+def test_what_is_told_shows_at_once(chromium: Browser, served: Served, path: str, told: str) -> None:
     with window(chromium, served) as shown:
-        page = shown.open("/today")
-        said = {"id": "now", "speaker": OWNER, "user": "Remember that the gate code is blue.", "reply": "Noted."}
+        page = shown.open(path)
+        said = {"id": told, "speaker": OWNER, "user": f"Remember that the {told}.", "reply": "Noted."}
         served.answer("after_reply", said)
         served.answer("flush", {})
-        page.get_by_text("the gate code is blue").wait_for(timeout=15_000)
+        page.get_by_text(told).first.wait_for(timeout=15_000)
 
 
 def test_texts_of_users_run_nowhere(chromium: Browser, served: Served) -> None:

@@ -14,6 +14,7 @@ from served import OWNER, Served, facts, service, written
 
 TOLD = {
     "en": [
+        ("My name is Nora.", "Nice to meet you, Nora."),
         ("Remember that I am allergic to peanuts.", "I'll keep that in mind."),
         ("I prefer short answers, without bullet points.", "Will do."),
         ("My sister Marta lives in Lisbon, she moved there for a job at the aquarium.", "How lovely!"),
@@ -23,6 +24,7 @@ TOLD = {
         ("Can you suggest a snack for the flight?", "Roasted chickpeas: crunchy, and no peanuts."),
     ],
     "zh": [
+        ("我叫林晓", "你好，林晓。"),
         ("记住我对花生过敏", "记下了。"),
         ("我喜欢简短的回答", "好的。"),
         ("我妹妹小雨上个月搬到成都了，在水族馆上班", "成都很舒服。"),

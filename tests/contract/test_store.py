@@ -22,6 +22,7 @@ from gateway_memory.store.documents import MEMORY_FILE, FileEdit
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
+from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.sessions import End, NewTurn, Observation
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
@@ -787,14 +788,19 @@ async def test_the_state_of_a_living_process_is_kept_until_it_leaves(store: Stor
     assert await store.health.processes() == {}
     await store.health.note(state)
     assert await store.health.processes() == {store.health.slot: state}
+    mark = await store.health.mark()
+    assert await store.health.mark() == mark
     await store.health.note(replace(state, alarm=None, mqtt=None))
+    assert await store.health.mark() != mark
     assert await store.health.processes() == {store.health.slot: replace(state, alarm=None, mqtt=None)}
     await store.health.leave()
     assert await store.health.processes() == {}
 
 
 async def test_failures_are_counted_by_kind_let_go_when_old_and_bounded(store: Store) -> None:
+    mark = await store.health.mark()
     await store.health.note(None, [Failure(place="model.unreadable", error="ModelError", at=10.0)])
+    assert await store.health.mark() != mark
     again = [Failure(place="model.unreadable", error="ModelError", at=30.0, count=2)]
     await store.health.note(None, [*again, Failure(place="journal", error="StoreError", at=20.0)])
     model, journal = await store.health.failures(since=0.0)
@@ -818,3 +824,31 @@ async def test_a_process_that_died_is_no_process(store: Store, tmp_path: Path) -
         await store.health.note(ProcessState(pid=17, since=1.0))
         assert {each.pid for each in (await store.health.processes()).values()} == {17, 18}
     assert [each.pid for each in (await store.health.processes()).values()] == [17], "its lease is free"
+
+
+async def test_a_name_that_a_person_gives_counts_before_the_host_s(store: Store) -> None:
+    names, zoe = store.names, ZOE.key
+    await names.note([(zoe, OF_SCOPE, "xX_zoe_Xx"), (zoe, "chat", "阳台种菜"), ("owner", OF_SCOPE, "Peter")])
+    assert await names.of_scopes([zoe, "owner", "user:nobody"]) == {zoe: "xX_zoe_Xx", "owner": "Peter"}
+    assert await names.of_conversations(zoe, ["chat", "other"]) == {"chat": "阳台种菜"}
+    await names.give(zoe, OF_SCOPE, "My sister")
+    await names.note([(zoe, OF_SCOPE, "zoe2")])
+    assert await names.of_scopes([zoe]) == {zoe: "My sister"}
+    await names.give(zoe, OF_SCOPE, "")
+    assert await names.of_scopes([zoe]) == {zoe: "zoe2"}, "the host's newest"
+
+
+async def test_the_newest_turns_come_page_by_page(store: Store) -> None:
+    said = [
+        Episode(turn=0, scope=ZOE.key, session_key=key, session_id=key, user=f"{key} {at}", reply="", at=at)
+        for at, key in ((10.0, "a"), (20.0, "a"), (20.0, "b"), (30.0, "b"))
+    ]
+    turns = await store.episodes.add(said)
+    newest = await store.episodes.newest(ZOE.key, 10)
+    assert [at for _, at in newest] == [30.0, 20.0, 20.0, 10.0]
+    assert {turn for turn, _ in newest} == set(turns)
+    last = newest[1]
+    assert await store.episodes.newest(ZOE.key, 10, before=(last[1], last[0])) == newest[2:]
+    assert [at for _, at in await store.episodes.newest(ZOE.key, 10, since=20.0, until=30.0)] == [20.0, 20.0]
+    assert [at for _, at in await store.episodes.newest(ZOE.key, 10, session_key="a")] == [20.0, 10.0]
+    assert await store.episodes.latest_times() == {ZOE.key: 30.0}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,7 +104,7 @@ async def of_page(_: Path, served: Served) -> str:
             browser.get(host.post("/page/link").json()["path"])
             return browser.get("/today").text
 
-    return (await asyncio.to_thread(seen)).replace(", since", " since")
+    return re.sub(r"(rocess \d+): ", r"\1 since ", await asyncio.to_thread(seen))
 
 
 SURFACES = (of_shell, of_shell_for_programs, of_chat, of_mcp, of_page)

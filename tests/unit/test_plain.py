@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from extractor import Candidate, Turn, extract_rules, traits_of
+from extractor.language.kind import is_english_with_han, simplified
 
 ROWS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "plain.jsonl").read_text("utf-8").splitlines()
@@ -123,3 +124,55 @@ def test_what_belongs_together_is_one_line_with_its_subject(message: str, conten
 )
 def test_a_fragment_or_what_means_nothing_alone_is_not_kept(message: str) -> None:
     assert kept(message) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work at 字节跳动 as a designer",
+        "I'm allergic to 芒果",
+        "Please always answer in 中文",
+        "My girlfriend 小雨 likes hotpot",
+        "We decided to host 星图 on Kubernetes",
+    ],
+)
+def test_english_that_holds_chinese_names_is_read_as_english(text: str) -> None:
+    assert is_english_with_han(text)
+    assert [candidate.content for candidate in kept(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我最近在学 Rust",
+        "我的 manager 叫 Kevin",
+        "我们 team 决定用 PostgreSQL",
+        "以后叫我 Alex",
+        "我 work at home 比较多",
+    ],
+)
+def test_chinese_that_holds_english_words_is_read_as_chinese(text: str) -> None:
+    assert not is_english_with_han(text)
+
+
+@pytest.mark.parametrize(
+    ("traditional", "simple"),
+    [
+        ("我對花生過敏", "我对花生过敏"),
+        ("我現在改喝拿鐵了", "我现在改喝拿铁了"),
+        ("我決定下個月辭職", "我决定下个月辞职"),
+        ("我妹妹住在臺北，她在銀行上班", "我妹妹住在台北，她在银行上班"),
+    ],
+)
+def test_traditional_characters_are_read_as_simplified_ones_and_kept_as_they_were_written(
+    traditional: str, simple: str
+) -> None:
+    assert simplified(traditional) == simple
+    (one,), (other,) = (kept(text) for text in (traditional, simple))
+    assert (one.content, one.category) == (traditional, other.category)
+
+
+def test_what_to_remember_may_be_said_in_another_language() -> None:
+    (candidate,) = kept("记住 my flight to Berlin is at 9am on Monday")
+    assert candidate.explicit
+    assert candidate.content == "my flight to Berlin is at 9am on Monday"

@@ -93,7 +93,8 @@ def test_what_says_the_same_is_told_once_in_its_newest_words() -> None:
         ("用户的妹妹叫小雨", "妹妹叫小雨"),
         ("The user", "The user"),
         ("User-facing texts are in English", "User-facing texts are in English"),
-        ("two\nlines", "two lines"),
+        ("two\nlines", "Two lines"),
+        ("iPhones are fine", "iPhones are fine"),
     ],
 )
 def test_a_line_leaves_out_whom_all_lines_are_about(text: str, shown: str) -> None:

@@ -15,7 +15,7 @@ TABLES = sorted(
     path
     for package in (extractor.tables, gateway_memory.capture, gateway_memory.store, recall.tables)
     for path in Path(str(package.__file__)).parent.glob("*.txt")
-    if path.name != "alike.txt"  # groups of words, without heads
+    if path.name not in ("alike.txt", "simplified.txt")  # groups of words, pairs of characters; without heads
 )
 TEXT = """\
 # A comment.

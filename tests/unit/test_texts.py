@@ -12,7 +12,7 @@ import pytest
 import gateway_memory
 from gateway_memory.edge import phrases
 from gateway_memory.edge.phrases import texts
-from gateway_memory.serving.page.views import VIEWS
+from gateway_memory.serving.page.views import TABS, VIEWS
 
 FILES = sorted(path.stem for path in (Path(phrases.__file__).parent / "texts").glob("*.json"))
 PACKAGE = Path(gateway_memory.__file__).parent
@@ -105,6 +105,16 @@ def test_each_word_of_the_page_is_used() -> None:
     begun |= {f"{kind}_" for kind in re.findall(r'chart\(viewer, [\w.]+, "(\w+)"', "".join(sources))}
     unused = {name for name in texts("page") if name not in named and not name.startswith(tuple(begun))}
     assert unused == set()
+
+
+def test_each_symbol_of_the_page_is_in_the_sprite() -> None:
+    page = PACKAGE / "serving/page"
+    sprite = set(re.findall(r'<symbol id="icon-([\w-]+)"', (page / "templates/icons.svg").read_text("utf-8")))
+    sources = "".join(path.read_text("utf-8") for path in page.glob("templates/*.html"))
+    named = set(re.findall(r'icon\("([\w-]+)"\)', sources)) | set(TABS.values())
+    given = set(re.findall(r'(?:button|correction|decision)\([^()]*?"([a-z]+-[\w-]+|pin|x|check)"', sources))
+    assert len(named) > 10
+    assert named | given <= sprite
 
 
 MESSAGES = {

@@ -360,12 +360,15 @@ class _Routes:
         if request.method == "POST" and error.code == "bad_request" and str(error) and _language(request) == "en":
             self._note(browser, Note(text=str(error), done=False))
         why = {"not_found": "not_found", "forbidden": "forged"}.get(error.code, "went_wrong")
-        return self._message(request, "title", why, STATUS[error.code])
+        return self._message(request, why, "", STATUS[error.code])
 
     def _message(self, request: Request, title: str, why: str, status: int) -> Response:
         language = _language(request)
         text = self._templates.get_template("alone.html").render(
-            language=language, title=word(language, title), why=word(language, why), word=partial(word, language)
+            language=language,
+            title=word(language, title),
+            why=why and word(language, why),
+            word=partial(word, language),
         )
         return HTMLResponse(text, status_code=status, headers=_SAFE)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gateway_memory.commands.portrait import Line, Topic
-from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.page.viewer import NothingHere, Values, Viewer
 
 _SHOWN: Final = 6
@@ -13,6 +13,7 @@ _SHOWN: Final = 6
 _FOLDED: Final = 60
 _PEOPLE: Final = 12
 _TOPICS: Final = 24
+_MOST_NAMES: Final = 200
 _HUES: Final = 5
 _SYMBOLS: Final = {"person": "user", "pet": "heart", "place": "globe", "project": "folder", "topic": "file-text"}
 
@@ -21,27 +22,32 @@ async def portrait(viewer: Viewer) -> Values:
     """What is known of the person of a scope: a box for each kind, and what they wait for."""
     shown = await viewer.memory.portraits.portrait(viewer.session)
     sections = shown.sections
-    scope = Scope.parse(viewer.of)
+    own = viewer.of == OWNER_KEY
+    name = sections.name or ("" if viewer.name == viewer.word("owner") else viewer.name)
     boxes = [
-        _box(viewer, name, symbol, lines)
-        for name, symbol, lines in (
-            ("about_them", "user", sections.about),
-            ("likes", "heart", sections.likes),
-            ("wishes", "sparkles", sections.wishes),
+        _box(viewer, place, word if own else other, symbol, lines)
+        for place, word, other, symbol, lines in (
+            ("about", "about_them", "about_other", "user", sections.about),
+            ("wishes", "wishes", "wishes_other", "sparkles", sections.wishes),
+            ("likes", "likes", "likes_other", "heart", sections.likes),
         )
         if lines
     ]
     return {
         "portrait": shown,
-        "name": sections.name or ("" if viewer.of == OWNER_KEY else scope.name),
-        "initial": initial_of(sections.name or scope.name),
+        "name": name,
+        "initial": initial_of(name),
         "since": viewer.day(viewer.local(shown.since).date()) if shown.since else "",
         "boxes": boxes,
         "ahead": [{"line": line, "day": viewer.day(line.day)} for line in sections.ahead if line.day][:_FOLDED],
         "people": [_card(viewer, topic) for topic in sections.people[:_PEOPLE]],
         "projects": [_card(viewer, topic) for topic in sections.projects[:_PEOPLE]],
+        "more_people": sections.people[_PEOPLE:_MOST_NAMES],
+        "more_projects": sections.projects[_PEOPLE:_MOST_NAMES],
         "topics": sections.topics[:_TOPICS],
-        "others": _box(viewer, "other_facts", "file-text", sections.others),
+        "more_topics": sections.topics[_TOPICS:_MOST_NAMES],
+        "people_word": "people_around" if own else "people_other",
+        "others": _box(viewer, "other-facts", "other_facts", "file-text", sections.others),
         "changed": [{"change": each, "at": viewer.day(viewer.local(each.at).date())} for each in shown.changed],
         "symbols": _SYMBOLS,
         "shown": _SHOWN,
@@ -67,9 +73,9 @@ async def about(viewer: Viewer) -> Values:
     }
 
 
-def _box(viewer: Viewer, name: str, symbol: str, lines: Sequence[Line]) -> dict[str, Any]:
+def _box(viewer: Viewer, name: str, word: str, symbol: str, lines: Sequence[Line]) -> dict[str, Any]:
     rows = [{"line": line, "at": viewer.day(viewer.local(line.at).date())} for line in lines[:_FOLDED]]
-    return {"name": name, "symbol": symbol, "rows": rows, "more": max(0, len(lines) - len(rows))}
+    return {"name": name, "word": word, "symbol": symbol, "rows": rows, "more": max(0, len(lines) - len(rows))}
 
 
 def _card(viewer: Viewer, topic: Topic) -> dict[str, Any]:
