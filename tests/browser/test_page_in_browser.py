@@ -182,7 +182,7 @@ def test_a_message_is_tried_and_tuned_until_it_tells_nothing(
     before = config.read_text("utf-8")
     with window(chromium, served, java_script_enabled=javascript) as shown:
         page = shown.open("/")
-        page.get_by_label("What would be told for this message?").fill("Which number has my locker?")
+        page.get_by_label("What would the assistant be told for this message?").fill("Which number has my locker?")
         page.get_by_role("button", name="Try it").click()
         page.wait_for_url("**/try?q=Which**")
         page.locator(".considered .text").first.get_by_text("4711").wait_for()
@@ -401,7 +401,7 @@ def test_people_are_linked_parted_and_deleted(chromium: Browser, served: Served,
         assert "Nothing was deleted" in page.get_by_role("status").inner_text()
         page.get_by_label("to confirm").fill("Zoë the tuner")
         page.get_by_role("button", name="Delete for good").click()
-        assert "Nothing of it is left." in page.get_by_role("status").inner_text()
+        assert "Nothing is left." in page.get_by_role("status").inner_text()
         assert "; 0 contain one" in page.locator("main").inner_text()
         everybody = shown.open("/people").locator("main").inner_text()
         assert "Zoë the tuner" not in everybody
