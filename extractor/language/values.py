@@ -131,6 +131,8 @@ def coming(text: str, stated: date, today: date) -> date | None:
         return None
     if _PATTERNS["again and again"].search(text):
         return None
+    text = _PATTERNS["days of a month"].sub(r"\g<first> \g<month> to \g<last> \g<month>", text)
+    text = _PATTERNS["days of a Chinese month"].sub(r"\g<month>月\g<first>日到\g<month>月\g<last>日", text)
     meant = [min(spans, key=lambda span: abs((span.first - stated).days)) for spans in dates_of(text, stated) if spans]
     if _PATTERNS["past"].search(text):  # a day with its month is told exactly, "in May" is the last one
         meant = [span for span in meant if span.first == span.last]

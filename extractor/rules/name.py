@@ -20,7 +20,7 @@ LONGEST: Final = 60
 """Characters of a name."""
 PETS: Final = WORDS["pets"]
 KIN: Final = WORDS["kin"] | {word for word in table("merging").words("persons") if word.isascii()} - PETS
-_BEFORE_QUOTATION: Final = 12
+_BESIDE_QUOTATION: Final = 12
 
 
 @dataclass(slots=True)
@@ -46,15 +46,19 @@ def quoted(text: str) -> Iterator[Found]:
     """Yield what stands in quotation marks, where a noun before it says that it is a name."""
     for match in PATTERNS["quoted"].finditer(text):
         found = Found(match["name"].strip())
-        before = text[max(0, match.start() - _BEFORE_QUOTATION) : match.start()]
+        before = text[max(0, match.start() - _BESIDE_QUOTATION) : match.start()]
         nouns = WORDS["projects Chinese"] if has_han(text) else WORDS["projects"]
         pets = WORDS["pets Chinese"] if has_han(text) else PETS
-        words = {*re.findall(r"[a-z-]+", before.lower())}
-        named = any(noun in before for noun in nouns) if has_han(text) else bool(words & nouns)
+        behind = text[match.end() : match.end() + _BESIDE_QUOTATION].lstrip()
+        words = {*re.findall(r"[a-z-]+", before.lower()), *re.findall(r"\A[a-z-]+", behind.lower())}
+        if has_han(text):
+            named = any(noun in before for noun in nouns) or behind.startswith(tuple(nouns))
+        else:
+            named = bool(words & nouns)
         if match[0][0] == "《":
             found.add("work", "topic")
         elif named:
-            found.add("work", "project")
+            found.add("work", "topic" if found.name.endswith(tuple(WORDS["ends of companies"])) else "project")
         elif any(noun in before for noun in pets) if has_han(text) else bool(words & pets):
             found.add("work", "pet")
         if found.name:

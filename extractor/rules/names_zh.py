@@ -58,6 +58,18 @@ def unfit(name: str) -> bool:
     )
 
 
+def is_own(name: str) -> bool:
+    """Return whether Chinese characters have the form of the name of somebody who says 我是 before them."""
+    words = WORDS["no own names"] | WORDS["places Chinese"]
+    if unfit(name) or name[-1] in WORDS["no own endings"] or name.startswith(tuple(words)):
+        return False
+    if len(name) == _SHORT and name[0] in "小老":
+        return name[1] in WORDS["surnames"] | (WORDS["given"] if name[0] == "小" else frozenset())
+    if len(name) == _SHORT and (name[0] == "阿" or name[0] == name[1]):
+        return name[0] == "阿" or name[0] in WORDS["given"]
+    return any(name[:n] in WORDS["surnames"] and n < len(name) <= n + _SHORT for n in (2, 1))
+
+
 def _shaped(found: Found) -> bool:
     """Add what the form of a Chinese name says; return False if it can be none."""
     name = found.name

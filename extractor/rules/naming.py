@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor.language.kind import has_han
+from extractor.language.vocabulary import names_of_kind
 
 from .name import KEPT, PATTERNS, PETS, WORDS, Found, NameKind
 from .names_en import names_en, relations_en
-from .names_zh import names_zh, relations_zh, unfit
+from .names_zh import is_own, names_zh, relations_zh, unfit
 
 _REPEATED: Final = 0.5
 """How much each further sentence adds of what it tells of a name."""
@@ -68,10 +69,16 @@ def names_in(texts: Sequence[str]) -> list[Named]:
 
 
 def own_name(texts: Iterable[str]) -> str:
-    """Return the user's own name by the first text that tells it, or ""."""
+    """Return the user's own name by the first text that tells it, or "".
+
+    Where none says that it is a name, as 我叫 does, what has the form of one behind 我是 is taken.
+    """
+    formed = ""
     for text in texts:
         if not PATTERNS["own cue"].search(text):
             continue
+        if not formed and has_han(text):
+            formed = _own_by_form(text[:_LONGEST_READ])
         pattern = PATTERNS["own Chinese"] if has_han(text) else PATTERNS["own"]
         for match in pattern.finditer(text[:_LONGEST_READ]):
             name = next((group for group in match.groups() if group), "").strip(" ·")
@@ -79,6 +86,15 @@ def own_name(texts: Iterable[str]) -> str:
             is_word = name.split(" ")[0].lower() in WORDS["no name"] or (has_han(name) and unfit(name))
             if name and not is_word:
                 return name
+    return formed
+
+
+def _own_by_form(text: str) -> str:
+    for match in PATTERNS["own by form"].finditer(text):
+        name = match["name"]
+        is_thing = name.lower() in WORDS["no name"] | WORDS["places"] or names_of_kind(name.lower())
+        if is_own(name) if has_han(name) else not is_thing:
+            return name
     return ""
 
 

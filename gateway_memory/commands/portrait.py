@@ -131,6 +131,26 @@ _OWN_VERB: Final = re.compile(
 )
 
 
+_TASTE: Final = re.compile(
+    r"\W*(?:i|the user|user)(?: really| just| absolutely)? (?:hates?|dislikes?|loathes?|detests?|can['’]t stand"
+    r"|(?:do|does)n['’]t (?:like|enjoy)|loves?|likes?|enjoys?)\b"
+    r"|(?:我|用户)(?:很|最|真的?|特别|非常)?(?:不(?:太|怎么)?(?:喜欢|爱|喜歡|愛)|讨厌|討厭|受不了|喜欢|喜歡|爱|愛)",
+    re.IGNORECASE,
+)
+"""What tells of a taste, even with an order behind it."""
+_ANSWERING: Final = re.compile(
+    r"\b(?:answers?|repl(?:y|ies|ied)|respon[ds]\w*|you|your|lists?|bullet|bullets|tone|emojis?|sentences?|words?)\b"
+    r"|回答|回复|回覆|答复|说话|語氣|语气|列表|表情|废话|长篇|简短|简洁|啰嗦|你|助手",
+    re.IGNORECASE,
+)
+
+
+def _is_wish(memory: MemoryRecord) -> bool:
+    """Return whether a memory tells how the assistant shall answer; "I hate coriander, leave it out" tells a taste."""
+    told = traits_of(memory.category).directive
+    return told and not (_TASTE.match(memory.text) and not _ANSWERING.search(memory.text))
+
+
 def line_of(memory: MemoryRecord) -> Line:
     """Return a memory as a portrait shows it: "The user prefers tea" is read as "Prefers tea"."""
     text = " ".join(memory.text.split())
@@ -155,7 +175,7 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     projects = [topic for topic in topics if topic.kind == "project"]
     told = {line.id for topic in (*people, *projects) for line in topic.lines} | days.keys()
     rest = [memory for memory in known if memory.id not in told]
-    wishes = [memory for memory in known if traits_of(memory.category).directive and memory.id not in days]
+    wishes = [memory for memory in known if _is_wish(memory) and memory.id not in days]
     wished = {memory.id for memory in wishes}
     likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
     liked = {each.id for each in likes}

@@ -68,6 +68,9 @@ def test_a_week_names_its_people_and_things_and_little_else(language: str) -> No
         ("我家狗叫土豆", "土豆", "pet", "狗"),
         ("我养了一只柯基，名字叫年糕", "年糕", "pet", "柯基"),
         ("咱们项目代号叫“青鸟”，对外先不公开", "青鸟", "project", ""),
+        ("我们在做“星图”项目，决定用 PostgreSQL", "星图", "project", ""),
+        ("We ship the “Blue Heron” app in May", "Blue Heron", "project", ""),
+        ("公司全称“杭州星图信息技术有限公司”", "杭州星图信息技术有限公司", "topic", ""),
         ("我搬到苏州了", "苏州", "place", ""),
         ("用户住在滨江", "滨江", "place", ""),
         ("我妹妹Anna在柏林", "Anna", "person", "妹妹"),
@@ -146,6 +149,29 @@ def test_a_relation_stands_for_the_only_one_who_has_it() -> None:
         ("用户的名字是陈伟杰。", "陈伟杰"),
         ("我女儿叫朵朵", ""),
         ("叫我起床", ""),
+        ("我是阿豪", "阿豪"),
+        ("我是阿豪，在杭州做产品经理", "阿豪"),
+        ("你好，我是小王。", "小王"),
+        ("我是李明，做設計的", "李明"),
+        ("我是 Kevin", "Kevin"),
+        ("我是朵朵", "朵朵"),
+        ("我是欧阳静", "欧阳静"),
+        ("我是程序员", ""),
+        ("我是高中生，喜欢 Python", ""),
+        ("我是温州人", ""),
+        ("我是石匠", ""),
+        ("我是金牛座", ""),
+        ("我是顾问", ""),
+        ("我是马大哈", ""),
+        ("我是小白", ""),
+        ("我是老外", ""),
+        ("我是老师", ""),
+        ("我是单身", ""),
+        ("我是认真的", ""),
+        ("我是 German", ""),
+        ("我是 Java 程序员", ""),
+        ("我是江苏人", ""),
+        ("我是张伟的同事", ""),
     ],
 )
 def test_the_users_own_name(text: str, name: str) -> None:
@@ -165,3 +191,8 @@ def test_a_name_is_a_word_of_its_own() -> None:
 )
 def test_any_text_can_be_read(text: str) -> None:
     assert names_in([text, text]) is not None
+
+
+def test_a_name_that_is_told_as_one_is_preferred_to_one_that_looks_like_it() -> None:
+    assert own_name(["我是小林，有空吗", "我叫林晓，住在杭州"]) == "林晓"
+    assert own_name(["我是小林，有空吗"]) == "小林"

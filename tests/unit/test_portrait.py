@@ -60,6 +60,24 @@ def test_each_memory_has_its_place(texts_: tuple[str, ...], own: str, name: str)
     assert len(ids) == len(set(ids)) == 7
 
 
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("我讨厌香菜，点外卖千万别放", 0),
+        ("我不喜欢开会，能用文档解决的就别开会", 0),
+        ("I hate coriander, never put it in", 0),
+        ("我喜欢简短的回答，不要列表", 1),
+        ("我不喜欢你用表情", 1),
+        ("别再用“亲”叫我了，叫我阿豪就行", 1),
+        ("I don't like long answers, never write them", 1),
+        ("Always answer in short sentences", 1),
+    ],
+)
+def test_a_taste_with_an_order_behind_it_is_no_wish_about_answers(text: str, wish: int) -> None:
+    made = sections(memory(text, "instruction"))
+    assert (len(made.wishes), len(made.likes)) == (wish, 1 - wish)
+
+
 def test_what_says_the_same_is_told_once_in_its_newest_words() -> None:
     made = sections(memory("The user prefers tea.", "preference", ago=9), memory("Prefers tea", "preference"))
     assert texts(made.likes) == ["Prefers tea"]
@@ -116,6 +134,12 @@ def test_summaries_and_what_was_never_a_memory_are_left_out() -> None:
         ("the car goes to the garage on Friday", date(2026, 11, 25), date(2026, 11, 27)),
         ("周蔓的婚礼改到12月6日在青岛办", date(2026, 11, 2), date(2026, 12, 6)),
         ("我下周五要去体检", TODAY, date(2026, 12, 4)),
+        ("From 10 to 14 December I am in Vienna with Marta", TODAY, date(2026, 12, 10)),
+        ("the fair is on the 10th and the 14th of December", TODAY, date(2026, 12, 10)),
+        ("10-14 December in Vienna", TODAY, date(2026, 12, 10)),
+        ("12月10日到14日我和小雨去维也纳", TODAY, date(2026, 12, 10)),
+        ("12月10到14号去维也纳", TODAY, date(2026, 12, 10)),
+        ("11月25日至29日在外出差", date(2026, 11, 20), date(2026, 11, 29)),
         ("in May I moved to Porto", TODAY, None),
         ("the garage called on Friday", date(2026, 11, 25), None),
         ("I have been vegetarian since 2019", TODAY, None),
