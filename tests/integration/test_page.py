@@ -307,6 +307,25 @@ def test_people_whose_memories_are_linked_are_shown(served: Served, browser: htt
 
 
 @pytest.mark.slow
+def test_one_of_many_people_is_found_by_name(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        assert 'name="q"' not in browser.get("/people").text, "nobody searches among a few"
+        for number in range(35):
+            speaker = facts(str(100 + number))
+            running.answer("save_fact", {"id": f"p{number}", "speaker": speaker, "content": f"Box {number} is green"})
+        say(running, facts("135", sender_name="Čeněk 🐙"), "Remember that the lid is red.")
+        cards = r'<article class="card somebody">'
+        shown = browser.get("/people").text
+        assert len(re.findall(cards, shown)) == 30
+        found = browser.get("/people", params={"q": " čeněk"}).text
+        assert len(re.findall(cards, found)) == 1
+        assert "Čeněk 🐙" in found
+        assert len(re.findall(cards, browser.get("/people", params={"q": "134"}).text)) == 1, "by a number"
+        assert "Nobody is called that." in browser.get("/people", params={"q": "Zdeněk"}).text
+
+
 def test_pages_of_memories_show_each_one_once(served: Served) -> None:
     speaker = facts("8")
     for number in range(107):
