@@ -228,7 +228,9 @@ def test_a_memory_is_corrected_forgotten_and_brought_back(
         page.get_by_role("link", name=f"{name} the Second").click()
         page.get_by_role("button", name="Forget", exact=True).click()
         assert "Forgotten" in page.get_by_role("status").inner_text()
-        page.get_by_role("button", name="Undo its last change").click()
+        assert page.get_by_role("button", name="Bring it back").count() == 0, "the note has that button"
+        page.reload()
+        page.get_by_role("button", name="Bring it back").click()
         assert page.get_by_label("Text").input_value() == f"my boat is called {name} the Second"
 
 

@@ -20,8 +20,9 @@ from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import known_keys
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.serving.page import views
+from gateway_memory.serving.page.viewer import noted
 from gateway_memory.serving.page.views import VIEWS
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -239,6 +240,51 @@ def test_a_search_that_is_not_understood_says_why(browser: httpx2.Client) -> Non
     answer = browser.get("/memories?q=locker&since=soon")
     assert answer.status_code == 200
     assert "soon" in answer.text
+
+
+def test_what_hardly_fits_a_search_is_folded(served: Served, browser: httpx2.Client) -> None:
+    say(served, OWNER, "Remember that the canoe lies under the tarpaulin.")
+    say(served, OWNER, "Remember that a kettle stands in the shed, beside a lamp and a chair that nobody needs.")
+    fitting = browser.get("/memories", params={"q": "the canoe lies under the tarpaulin"}).text
+    assert "canoe" in fitting.partition('<details class="card">')[0]
+    folded = browser.get("/memories", params={"q": "kettle helicopter insurance umbrella", "kind": "memory"}).text
+    head, fold, _ = folded.partition('<details class="card">')
+    assert fold
+    assert "Nothing fits well." in head
+    assert "kettle stands" not in head
+    assert (
+        "kettle stands"
+        in browser.get("/memories", params={"q": "Kettle  stands"}).text.partition('<details class="card">')[0]
+    )
+
+
+def test_answers_are_worded_for_people(served: Served, browser: httpx2.Client) -> None:
+    say(served, OWNER, "Remember that the sledge hangs in the attic.")
+    identity = ids(browser, "/memories?q=sledge")[0]
+    act(browser, "forget", id=identity)
+    answer = act(browser, "undo", id=identity)
+    told = re.search(r'role="status"[^>]*>([^<]*)', answer.text)
+    assert told
+    assert told[1] == "Undone.\nBack again: the sledge hangs in the attic"
+    answer = act(browser, "forget", id=identity, back=f"/memories/{identity}")
+    assert "Bring it back" not in answer.text, "the note has that button"
+    assert "Bring it back" in browser.get(f"/memories/{identity}").text
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "told"),
+    [
+        ("zh", "已记住：租金每月 4500 元（abcd2345）", "已记住：租金每月 4500 元"),
+        ("zh", "已撤销 2026-11-27 03:08:31 的改动：\n- 移回 abcd2345 到 memory/2026-11-12.md",
+         "已撤销。\n已移回 memory/2026-11-12.md。"),
+        ("en", "Undone, of 2026-11-27 03:08:31:\n- waits for review again: abcd2345",
+         "Undone.\nIt waits for review again."),
+        ("en", "Restored in the conversation of 2026-11-12: e33 2026-11-12", "What was said is kept again."),
+        ("en", "Forgotten: Kept: x (abcd2345)", "Forgotten: Kept: x (abcd2345)"),
+    ],
+)  # fmt: skip
+def test_an_answer_needs_no_ids_on_the_page(language: Language, answer: str, told: str) -> None:
+    assert noted(language, answer) == told
 
 
 def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2.Client) -> None:
@@ -785,7 +831,7 @@ def test_the_chinese_page_has_no_english_word_of_ours(tmp_path: Path) -> None:
         ]
         for path in [*paths, "/review?of=user:telegram::7", "/memories?q=房租&since=soon", "/memories/zzzzzzzz"]:
             page = browser.get(path).text.partition("<body")[2]
-            page = re.sub(r"<svg.*?</svg>|<code>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
+            page = re.sub(r"<svg.*?</svg>|<code[^>]*>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
             shown = [
                 unescape(re.sub(r"<[^>]+>", " ", page)),
                 *re.findall(r'(?:aria-label|placeholder)="([^"]*)"', page),

@@ -26,7 +26,17 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
 from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, labels_of, talk_label
 from gateway_memory.serving.page.trying import FIELDS, file_of, said_of, scores_in, share_of
-from gateway_memory.serving.page.viewer import Note, Values, View, Viewer, own_address, preferred, session_for, word
+from gateway_memory.serving.page.viewer import (
+    Note,
+    Values,
+    View,
+    Viewer,
+    noted,
+    own_address,
+    preferred,
+    session_for,
+    word,
+)
 from gateway_memory.serving.page.views import TABS, VIEWS
 from gateway_memory.serving.request import STATUS, Form, ServiceError, error_response, read_form, service_error
 from gateway_memory.store.documents import digest_of
@@ -231,7 +241,7 @@ class _Routes:
                 said = (
                     word(session.language, f"verdict_noted_{name}")
                     if answer.done and name in _VERDICTS
-                    else answer.text
+                    else noted(session.language, answer.text)
                 )
                 undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
                 self._note(browser, Note(text=said, done=answer.done, undo=undo, of=whose))

@@ -1,12 +1,13 @@
 """A request of a browser that is signed in: whose memories it looks at, its address, its language and its texts."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from gateway_memory.edge.phrases import Language, texts
+from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
@@ -179,6 +180,34 @@ def word(language: Language, name: str, /, **values: object) -> str:
     if not isinstance(text, str):
         text = text["one" if values["number"] == 1 else "other"]
     return text.format(**values) if values else text
+
+
+_NOTED: Final = {
+    "undone": "noted_undone",
+    "undone_removed": "noted_removed",
+    "undone_restored": "noted_restored",
+    "undone_review": "noted_waits",
+    "undone_withheld": "noted_conversation",
+    "undone_moved": "noted_moved",
+    "approved": "noted_approved",
+}
+"""The lines of answers that the page words itself: it needs no id, for which a chat has no button."""
+_PARTS: Final = ("at", "day", "id", "file", "text")
+
+
+def noted(language: Language, answer: str) -> str:
+    """Return the answer to a command as the page words it, without ids and ISO times."""
+    return "\n".join(_noted_line(language, line) for line in answer.split("\n"))
+
+
+def _noted_line(language: Language, line: str) -> str:
+    for phrase, name in _NOTED.items():
+        pattern = re.escape(say(language, phrase, **{part: f"<{part}>" for part in _PARTS}))
+        for part in _PARTS:
+            pattern = pattern.replace(f"<{part}>", f"(?P<{part}>{'[a-z2-7]+' if part == 'id' else '.+'})")
+        if match := re.fullmatch(pattern, line):
+            return word(language, name, **match.groupdict())
+    return line
 
 
 def preferred(accepted: str, chosen: str) -> Language:
