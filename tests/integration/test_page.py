@@ -474,9 +474,14 @@ def test_an_exchange_is_forgotten_where_it_stands(served: Served, browser: httpx
     shown = browser.get("/conversations/2026-11-18").text
     found = re.search(r'name="id" value="(e\d+u0)"', shown)
     assert found
-    act(browser, "forget", id=found[1])
+    answer = act(browser, "forget", id=found[1]).text
     assert "Ada" not in browser.get("/conversations/2026-11-18").text
     assert "Ada" not in browser.get("/memories?q=tortoise").text
+    undo = re.search(r'name="id" value="(e\d+u0)">\s*<button aria-describedby="note-1">', answer)
+    assert undo, "it can be taken back where it was forgotten"
+    act(browser, "undo", id=undo[1])
+    assert "Ada" in browser.get("/conversations/2026-11-18").text
+    assert "Ada" in browser.get("/memories?q=tortoise").text
 
 
 def document(browser: httpx2.Client, of: str) -> tuple[str, str]:
@@ -739,6 +744,11 @@ def test_today_names_a_forgotten_exchange_by_its_day(served: Served, browser: ht
     assert "an exchange of 17 Nov" in shown
     assert "2026-11-17</a>" not in shown, "no internal name"
     assert not re.search(r">Learnt</span>\s*<a [^>]+>A removed memory<", shown), "that says nothing"
+    undo = re.search(r'name="id" value="(e\d+)"', shown)
+    assert undo
+    act(browser, "undo", of=of, id=undo[1])
+    assert "the shed is green" in browser.get("/memories", params={"of": of}).text, "with what was learnt from it"
+    assert "shed is green" in browser.get("/conversations/2026-11-17", params={"of": of}).text
 
 
 def test_a_failure_of_late_stands_above_what_changed(tmp_path: Path) -> None:

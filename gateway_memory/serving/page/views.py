@@ -38,7 +38,7 @@ from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, V
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
 from gateway_memory.store.markdown import without_marks
-from gateway_memory.store.plan import Receipt
+from gateway_memory.store.plan import EXCHANGE, Receipt
 from recall import Filter
 
 # The page of what waits for a person.
@@ -167,6 +167,8 @@ async def _changes(viewer: Viewer, receipts: Sequence[Receipt]) -> list[dict[str
         change["exchange"] = exchanges.get(outcome.id)
         change["undo"] = receipt.number in undoable and outcome.id not in newest
         newest.add(outcome.id)
+        if unsaid := exchanges.get(outcome.id):  # an undo that names the exchange takes back what went with it, too
+            change["id"] = f"e{unsaid.turn}" if unsaid.category == EXCHANGE else unsaid.text
         words = same_text(outcome.text)
         if outcome.action == "add" and (words in agreed or not (words or change["undo"])):
             agreed.discard(words)
