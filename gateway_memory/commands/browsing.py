@@ -19,7 +19,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Spent, Uses
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.markdown import with_marks
-from gateway_memory.store.plan import MemoryRecord, Receipt
+from gateway_memory.store.plan import EXCHANGE, TALK, MemoryRecord, Receipt
 from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
 from recall import Stored
 
@@ -234,6 +234,11 @@ class Browsing:
         replaced = await ledger.replaced(scope, ids) if ids else {}
         known = await ledger.without_forgotten(scope, sorted(replaced.values())) if replaced else {}
         return {new: known[old].text if old in known else "" for new, old in replaced.items()}
+
+    async def unsaid(self, session: Session, ids: Sequence[str]) -> Mapping[str, MemoryRecord]:
+        """Return, of some ids in receipts, those that stand for an exchange or a session that was forgotten whole."""
+        known = await self._storage.ledger.memories(session.scope.key, ids) if ids else {}
+        return {identity: each for identity, each in known.items() if each.category in (EXCHANGE, TALK)}
 
     async def spent(self, since: date) -> Mapping[str, Spent]:
         """Return what models used on each day since a day that had any, by YYYY-MM-DD: of all scopes together."""

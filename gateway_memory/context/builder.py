@@ -265,7 +265,9 @@ class ContextBuilder:
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
         if new:
-            context, reply.session.positions = reply.session.in_context, {**reply.session.positions, **new.positions}
+            reply.session.positions = {**reply.session.positions, **new.positions}
+        if new and new.grown:
+            context = reply.session.in_context
             reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
             context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
             with reply.timed("search_again"):

@@ -68,10 +68,14 @@ _HANGING_SECONDS: Final = 0.02
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: the new rows, and the positions that the session has with them, by scope."""
+    """What a refresh found: the new rows, and the positions that the session has with them, by scope.
+
+    grown: whether the index holds other rows than the session has seen, its own among them.
+    """
 
     positions: Mapping[str, Position]
     rows: tuple[Stored, ...]
+    grown: bool
 
 
 class ChangeDetector:
@@ -112,19 +116,21 @@ class ChangeDetector:
         refreshed = await asyncio.gather(*(self._refresh_scope(session, scope) for scope in session.who.scopes))
         changes = [each for each in refreshed if each]
         positions = {key: position for each in changes for key, position in each.positions.items()}
-        return FileChanges(positions, tuple(row for each in changes for row in each.rows)) if changes else None
+        rows = tuple(row for each in changes for row in each.rows)
+        return FileChanges(positions, rows, any(each.grown for each in changes)) if changes else None
 
     async def _refresh_scope(self, session: Session, scope: Scope) -> FileChanges | None:
         known, change = session.positions.get(scope.key, Position()), await self._storage.follower.refresh(scope)
         generation = self._storage.recaller.generation
         if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
-            return FileChanges({scope.key: Position(generation, await self._first(scope), change)}, ())
+            return FileChanges({scope.key: Position(generation, await self._first(scope), change)}, (), grown=True)
         if known.last_change == change:
             return None
         revision, rows = await self._storage.recaller.added_since(scope.key, known.revision)
         news = await self._of_others(session, scope, tuple(filter(is_announced, rows)))
-        return FileChanges({scope.key: Position(generation, revision, change)}, news)
+        grown = revision != known.revision
+        return FileChanges({scope.key: Position(generation, revision, change)}, news, grown)
 
     async def _of_others(self, session: Session, scope: Scope, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
         """Leave out what this session has said itself; another process may have written it to the file."""

@@ -137,6 +137,7 @@ class Database:
                 self._connect(path)
                 if self._has_our_format():
                     self._is_readable(self.connection)
+                    self._add_later_indexes()
                     return "found"
                 reason = "format"
             except (sqlite3.DatabaseError, ValueError, RowsDamagedError) as error:
@@ -252,9 +253,16 @@ class Database:
 
     def _make(self) -> None:
         with self.writing() as connection:
-            for statement in SCHEMA.read_text("utf-8").split(";"):
+            for statement in _statements():
                 connection.execute(statement)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
+
+    def _add_later_indexes(self) -> None:
+        """Make the indexes that an older version did not make; searches find the same without them."""
+        with suppress(sqlite3.OperationalError):  # busy, or a full disk: the next start tries again
+            for statement in _statements():
+                if statement.startswith("create index if not exists"):
+                    self.connection.execute(statement)
 
     def _has_our_format(self) -> bool:
         if not self.connection.execute("select 1 from sqlite_master where name = 'meta'").fetchone():
@@ -264,6 +272,11 @@ class Database:
     def _read_data_version(self) -> int:
         """Return a number that changes whenever another connection has committed."""
         return int(self.connection.execute("pragma data_version").fetchone()[0])
+
+
+def _statements() -> list[str]:
+    lines = (line.partition("--")[0].strip() for line in SCHEMA.read_text("utf-8").splitlines())
+    return [each.strip() for each in " ".join(lines).split(";") if each.strip()]
 
 
 def _unlink(path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hostile import HOSTILE, wrapped
 from loopback import free_port
 from npm import installed
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page
 from served import OWNER, Served, facts, service, written
 
 DAY = "2026-11-20"
@@ -182,7 +182,7 @@ def test_a_message_is_tried_and_tuned_until_it_tells_nothing(
     before = config.read_text("utf-8")
     with window(chromium, served, java_script_enabled=javascript) as shown:
         page = shown.open("/")
-        page.get_by_label("What would be told for this message?").fill("Which number has my locker?")
+        page.get_by_label("What would the assistant be told for this message?").fill("Which number has my locker?")
         page.get_by_role("button", name="Try it").click()
         page.wait_for_url("**/try?q=Which**")
         page.locator(".considered .text").first.get_by_text("4711").wait_for()
@@ -377,27 +377,37 @@ def test_people_are_linked_parted_and_deleted(chromium: Browser, served: Served,
     say(served, "Remember that the piano was tuned in May.", 250 + javascript, facts(two))
     with window(chromium, served, java_script_enabled=javascript) as shown:
         page = shown.open("/people")
-        person = page.locator("article", has=page.get_by_role("link", name=f"telegram::{two}", exact=True))
-        person.locator("summary").click()
-        person.get_by_label("Is the same person as").select_option(f"user:telegram::{one}")
-        person.get_by_role("button", name="Join both memories").click()
+
+        def card(name: str) -> Locator:
+            """Return somebody's card, unfolded."""
+            found = page.locator("article", has=page.get_by_role("link", name=name, exact=True))
+            found.locator("summary").click()
+            return found
+
+        card(f"Telegram · {two}").get_by_label("Is the same person as").select_option(f"user:telegram::{one}")
+        card_of_two = page.locator("article", has=page.get_by_role("link", name=f"Telegram · {two}", exact=True))
+        card_of_two.get_by_role("button", name="Join both memories").click()
         assert "share one memory" in page.get_by_role("status").inner_text()
         page = shown.open(f"/memories?of=user%3Atelegram%3A%3A{one}")
         assert "piano" in page.locator("#found").inner_text()
         page = shown.open("/people")
-        person = page.locator("article", has=page.get_by_role("link", name=f"telegram::{two}", exact=True))
-        person.get_by_role("button", name="Take the link apart").click()
+        card(f"Telegram · {two}").get_by_role("button", name="Take the link apart").click()
         assert "Apart again" in page.get_by_role("status").inner_text()
-        person = page.locator("article", has=page.get_by_role("link", name=f"telegram::{two}", exact=True))
-        person.get_by_role("link", name="Delete everything").click()
+        named = card(f"Telegram · {two}")
+        named.get_by_label("Name on this page").fill("Zoë the tuner")
+        named.get_by_role("button", name="Save").click()
+        assert "Zoë the tuner" in page.get_by_role("status").inner_text()
+        card("Zoë the tuner").get_by_role("link", name="Delete everything of Zoë the tuner").click()
         page.get_by_label("to confirm").fill("somebody else")
         page.get_by_role("button", name="Delete for good").click()
         assert "Nothing was deleted" in page.get_by_role("status").inner_text()
-        page.get_by_label("to confirm").fill(f"user:telegram::{two}")
+        page.get_by_label("to confirm").fill("Zoë the tuner")
         page.get_by_role("button", name="Delete for good").click()
-        assert "Nothing of it is left." in page.get_by_role("status").inner_text()
-        assert "found in 0" in page.locator(".proof").inner_text()
-        assert f"telegram::{two}" not in shown.open("/people").locator("main").inner_text()
+        assert "Nothing is left." in page.get_by_role("status").inner_text()
+        assert "; 0 contain one" in page.locator("main").inner_text()
+        everybody = shown.open("/people").locator("main").inner_text()
+        assert "Zoë the tuner" not in everybody
+        assert f"Telegram · {two}" not in everybody
 
 
 def test_several_are_moved_and_forgotten_at_once(chromium: Browser, served: Served) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -62,6 +64,24 @@ async def test_the_index_is_asked_for_news_only_when_a_file_has_changed(
         for session in (one, other):
             assert "[Memory Changes]" not in (await memory.before_reply(session, "and then?")).text
         assert len(asked) == 2
+
+
+async def test_a_reply_searches_again_only_where_the_files_have_grown(tmp_path: Path) -> None:
+    saved_long_ago(tmp_path / "MEMORY.md", "- The ferry leaves at nine\n")
+
+    def searched_again(session: Session) -> bool:
+        assert session.report
+        return "search_again" in session.report.milliseconds
+
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        for message in ("When does the ferry leave?", "And where does it land?"):
+            await memory.before_reply(session, message)
+            assert not searched_again(session), "what the session began with is what is there"
+        (tmp_path / "MEMORY.md").write_text("- The ferry leaves at nine\n- The ferry lands at Pier Seven\n")
+        context = await memory.before_reply(session, "Where does the ferry land?")
+        assert searched_again(session)
+        assert "Pier Seven" in context.text
 
 
 async def test_what_a_session_says_reaches_one_that_has_looked(tmp_path: Path) -> None:
@@ -163,3 +183,24 @@ async def test_what_another_process_marked_is_told_when_a_session_starts(tmp_pat
         session = await gateway.start_session("here", user=OWNER)
         texts = [(await gateway.before_reply(session, f"message {number}")).text for number in range(2)]
         assert ["[Memory Notice]" in text for text in texts] == [True, False]
+
+
+async def test_the_index_of_an_earlier_version_gets_what_it_lacks(tmp_path: Path) -> None:
+    async def opened() -> list[str]:
+        async with GatewayMemory(load_config(), tmp_path) as memory:
+            session = await memory.start_session("one", user=OWNER)
+            await memory.save_fact(session, content="The ferry leaves at nine.")
+            await memory.flush()
+        with closing(sqlite3.connect(tmp_path / "index.sqlite")) as index:
+            return [str(name) for (name,) in index.execute("SELECT name FROM sqlite_master WHERE type = 'index'")]
+
+    first = await opened()
+    assert "row_of_category" in first
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as index:
+        index.execute("DROP INDEX row_of_category")
+        index.commit()
+        rows = index.execute("SELECT sequence FROM row").fetchall()
+    (tmp_path / "index.sqlite.seal").unlink()
+    assert sorted(await opened()) == sorted(first)
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as index:
+        assert index.execute("SELECT sequence FROM row").fetchall() == rows, "it was not made anew"

@@ -5,15 +5,17 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx2
 import pytest
+from anyio.from_thread import start_blocking_portal
 from hostile import HOSTILE, wrapped
 from patience import seconds
+from scripted_provider import Say, entry, found, serving
 from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
@@ -687,6 +689,47 @@ def test_today_says_what_replaced_what_and_takes_each_change_back(served: Served
     assert shown.count('aria-describedby="change-') == 1, "what was undone has nothing to undo"
 
 
+def date_of(day: date) -> str:
+    """Return how the page writes a day: "3 Nov", with its year where that is another one."""
+    year = "" if day.year == datetime.now(UTC).year else f" {day.year}"
+    return f"{day.day} {day:%b}{year}"
+
+
+def test_a_model_that_agrees_with_the_rules_changes_nothing(tmp_path: Path) -> None:
+    said = "My sister Marta lives in Lisbon"
+    agreed = Say(text=found(entry(said, said)))
+    places = {"main": tmp_path / "main"}
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(serving()) as provider,
+    ):
+        provider.always = lambda _: agreed
+        model = {"autoExtract": {"model": "openai/m", "baseUrl": f"{provider.url}/v1"}}
+        config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0, memory=model)
+        with service(config, workspaces=places) as running, signed_in(running) as browser:
+            say(running, OWNER, f"{said}.")
+            assert provider.asked
+            for path in ("/today", "/digest", "/over-time"):
+                shown = browser.get(path).text
+                main = shown.partition("<main")[2]
+                assert main.count(said) == 1, path
+                assert "instead of" not in main
+                assert "replaced by" not in main
+            assert ">Learnt</span>" in browser.get("/today").text
+
+
+def test_today_names_a_forgotten_exchange_by_its_day(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::83", facts("83")
+    say(served, speaker, "Remember that the shed is green.", "2026-11-17T08:00:00+00:00")
+    turn = re.search(r'name="id" value="(e\d+u0)"', browser.get("/conversations/2026-11-17", params={"of": of}).text)
+    assert turn
+    act(browser, "forget", of=of, id=turn[1])
+    shown = browser.get("/today", params={"of": of}).text
+    assert "an exchange of 17 Nov" in shown
+    assert "2026-11-17</a>" not in shown, "no internal name"
+    assert "A removed memory" in shown
+
+
 def test_what_a_week_cost_is_told(tmp_path: Path) -> None:
     places = {"main": tmp_path / "main"}
     config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
@@ -703,13 +746,18 @@ def test_what_a_week_cost_is_told(tmp_path: Path) -> None:
         assert re.search(r"Tokens, last 7 days +2,200,000 +1,100,000 the week before", shown)
         assert re.search(r"Calls, last 7 days +6 +10 the week before", shown)
         assert "2,000,000" in shown, "the top of the axis"
-        assert len(re.findall(r"1,100,000 +0\.21 ", shown)) == 3, "a row for each day of four weeks that had any"
+        assert len(re.findall(r"1,100,000 +0\.21 ", shown)) == 4, (
+            "a row for each day of four weeks that had any, and a week"
+        )
+        first, last = (date_of(today - timedelta(days=ago)) for ago in (13, 7))
+        assert re.search(rf"{first} – {last} +10 +1,100,000 +0\.21", shown), "each week has a row"
 
 
 def test_settings_tell_first_what_differs(browser: httpx2.Client) -> None:
     shown = browser.get("/settings").text
     differing, _, every = shown.partition("All settings")
     plain = re.sub(r"<[^>]+>|\s+", " ", differing)
+    assert re.search(r"Change it in \S+config\.json5, and start", plain), "the file is named"
     assert "autoExtract. model" in plain.replace(".model", ". model")
     assert re.search(r'"?rules"? *instead of', unescape(plain)) or "rules" in plain
     assert "timeoutMs" not in differing
@@ -812,6 +860,11 @@ def test_people_are_linked_and_parted_on_the_page(served: Served, browser: httpx
     one, two = "user:telegram::62", "user:telegram::63"
     say(served, facts("62"), "Remember that the gate code is on the fridge.")
     say(served, facts("63"), "Remember that the piano was tuned in May.")
+    chosen = re.search(
+        r'<select name="id" required>(<option value="">.*?)</select>', browser.get("/people").text, re.DOTALL
+    )
+    assert chosen, "nobody is chosen before a person chooses"
+    assert f'<option value="{one}">' in chosen[1] or f'<option value="{two}">' in chosen[1]
     answer = act(browser, "link", whose=two, id=one)
     assert "share one memory" in answer.text
     assert "piano" in browser.get("/memories", params={"of": one}).text
@@ -827,13 +880,17 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
     shown = browser.get("/people/delete", params={"of": of}).text
     assert "1 memory, 1 exchange and 1 conversation will be deleted" in re.sub(r"\s+", " ", shown)
     assert "Selkie" in shown, "what was said last tells who it is"
+    assert "last: today" in shown
+    assert "It stays there until" in shown, "what stays is told"
     token = form_token(browser)
     mistyped = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": "Telegram · 65"})
     assert "That is something else" in mistyped.text
     assert "Selkie" in browser.get("/memories", params={"of": of}).text
     assert browser.post("/people/delete", data={"of": of, "typed": "Telegram · 64"}).status_code == 403
-    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": " Telegram  · 64 "})
-    assert "Nothing of it is left." in proof.text
+    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": " telegram  · 64 "})
+    assert "Nothing is left." in proof.text
+    assert "telegram%3A%3A64" not in proof.text, "no link leads to what is gone"
+    assert "Whose memory" not in proof.text
     assert re.search(r"Conversations</th><td>[1-9]\d*</td><td>0</td>", proof.text)
     assert re.search(r"[1-9]\d* files were searched for [1-9]\d* of the deleted texts; 0 contain one", proof.text)
     assert browser.get("/memories", params={"of": of}).status_code == 404

@@ -168,7 +168,7 @@ def test_what_is_beside_a_memory_fits_it(browser: httpx2.Client) -> None:
 def test_another_least_score_shows_what_it_would_change(browser: httpx2.Client) -> None:
     page = tried(browser, ASKED["en"], least="1", quoted="1")
     assert given(page) == []
-    assert "Nothing more would be given." in page
+    assert "Nothing would be given." in page
     assert "Leeds" in page, "the near miss is shown"
     assert "Too weak" in page
     assert "Save 1.00 and 1.00" in page
@@ -205,6 +205,16 @@ def test_a_saved_score_applies_at_once_and_goes_back(served: Served, browser: ht
     with served.client(served.tokens["work"]) as host, served.client("", follow_redirects=True) as other:
         other.get(host.post("/page/link").json()["path"])
         assert re.search(r'value="0\.97"[^>]*>\s*<output', other.get("/try").text), "it holds for every agent"
+    page = tried(browser, ASKED["en"])
+    assert page.count('<button class="primary">') == 1
+    whole = re.search(r'<form method="post" action="/try" class="actions">.*?</form>', page, re.DOTALL)
+    assert whole, "the defaults are put back where they were changed"
+    fields = {name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', whole[0])}
+    assert (fields["least"], fields["quoted"]) == ("0.50", "0.50")
+    assert b"least" not in browser.post("/try", data=fields).url.query, "the sliders stand at what is saved"
+    assert scores(config) == {**WORDS_ALONE, "minScore": 0.5, "episodes": {"minScore": 0.5}}
+    assert "Put the defaults back" not in tried(browser, ASKED["en"])
+    tune(browser, least="1", quoted="0.97")
     page = browser.get("/settings").text
     button = re.search(r'<form method="post" action="/try">(?:(?!</form>).)*name="least".*?</form>', page, re.DOTALL)
     assert button

@@ -150,6 +150,9 @@ async def deletion(viewer: Viewer, typed: str = "") -> Values:
         "groups": by_group(counts),
         "linked": [scope_label(face.scope, face.name, viewer.language) for face in faces[1:]],
         "words": next((face.words for face in faces if face.words), ""),
+        "place": _detail(faces[0], viewer.language),
+        "last": max(face.last for face in faces),
+        "shared": scope.kind.is_shared,
         "confirms": confirmation(viewer),
         "typed": typed,
     }
@@ -173,6 +176,8 @@ def confirmation(viewer: Viewer) -> str:
 
 
 def confirms(viewer: Viewer, typed: str) -> bool:
-    """Return whether what was typed is what confirms. Spaces and the forms of Unicode don't count."""
-    wanted, given = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (confirmation(viewer), typed))
+    """Return whether what was typed is what confirms. Spaces, capitals and the forms of Unicode don't count."""
+    wanted, given = (
+        " ".join(unicodedata.normalize("NFC", text).casefold().split()) for text in (confirmation(viewer), typed)
+    )
     return given == wanted

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -285,7 +285,8 @@ class _Routes:
             if not there.store.is_shared:
                 await stack.enter_async_context(self._service.open[browser.agent].closed())
             proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
-        return self._rendered("deleted", deleted(proof), viewer)
+        after = replace(viewer, of=OWNER_KEY, path="/people", query={})  # no link leads to what is gone
+        return self._rendered("deleted", {**deleted(proof), "name": viewer.name}, after)
 
     async def call(self, request: Request, browser: Browser, form: Form) -> Response:
         """Store what a person calls a scope, or take that name back."""

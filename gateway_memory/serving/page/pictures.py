@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, Final
 
+from extractor import same_text
 from gateway_memory.serving.page.viewer import Values, Viewer
 from gateway_memory.store.journal.ledger import Spent
 from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
@@ -68,8 +70,12 @@ def costs(viewer: Viewer, spent: Mapping[str, Spent], days: Sequence[date]) -> V
         for day, each in reversed(used.items())
         if each.calls
     ]
-    weeks = {"week": total(days[-_WEEK:]), "before": total(days[-2 * _WEEK : -_WEEK])}
-    return {**weeks, "chart": chart(viewer, TOKENS, columns, days), "table": table}
+    weeks = [
+        {"first": days[end - _WEEK], "last": days[end - 1], **total(days[end - _WEEK : end])}
+        for end in range(len(days), 0, -_WEEK)
+    ]
+    pictured = {"chart": chart(viewer, TOKENS, columns, days), "table": table}
+    return {"week": weeks[0], "before": weeks[1], "weeks": weeks, **pictured}
 
 
 def money(dollars: float) -> str:
@@ -111,12 +117,24 @@ def timeline(lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: floa
     and until in epoch seconds, 0 for today, and `by`: the id of the memory that replaced it, with its text.
 
     lives: each memory with its state, the memory that replaced it, and when it ended (epoch seconds, 0: it stands).
+    A memory that replaced one of the same words, as a model's does that agrees with the rules, stands since that one.
     """
+    texts = {record.id: record.text for record, *_ in lives}
+    since: dict[str, float] = {}
+    agreed = set()
+    for record, _, by, _ in sorted(lives, key=lambda each: each[0].at):
+        if by and same_text(texts.get(by, "")) == same_text(record.text):
+            since[by] = min(since.get(record.id, record.at), since.get(by, record.at))
+            agreed.add(record.id)
+    lives = [
+        (replace(record, at=min(record.at, since.get(record.id, record.at))), state, by, ended)
+        for record, state, by, ended in lives
+        if record.id not in agreed
+    ]
     pictured = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
     pictured = sorted((each for each in pictured if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
     first = min((each[0].at for each in pictured), default=now)
     span = max(now - first, _DAY_SECONDS)
-    texts = {record.id: record.text for record, *_ in lives}
     lines = []
     for record, state, by, ended in reversed(pictured):
         x = min(_WIDTH * (record.at - first) / span, _WIDTH - _LEAST_WIDTH)

@@ -75,6 +75,7 @@ async def trial(viewer: Viewer) -> Values:
         for field, key in FIELDS.items()
     ]
     digest, unsaved = await asyncio.to_thread(state_of, viewer)
+    defaults = scores_in(RecallSettings())
     return {
         "message": message,
         "problem": problem,
@@ -86,6 +87,7 @@ async def trial(viewer: Viewer) -> Values:
         "values": values,
         "sliders": sliders,
         "moved": values != saved,
+        "defaults": defaults if saved != defaults else {},
         "memory_file": MEMORY_FILE,
         "config": str(file_of(viewer).path),
         "digest": digest,

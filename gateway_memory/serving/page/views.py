@@ -12,7 +12,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any, Final
 
-from extractor import CATEGORIES
+from extractor import CATEGORIES, same_text
 from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.commands.status import failure_in_words
 from gateway_memory.config.load import (
@@ -33,7 +33,7 @@ from gateway_memory.serving.page.faces import deletion, labels_of, people
 from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
-from gateway_memory.serving.page.trying import FIELDS, rows_of, state_of, trial
+from gateway_memory.serving.page.trying import FIELDS, file_of, rows_of, state_of, trial
 from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer, sides_of
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
@@ -97,7 +97,8 @@ async def settings(viewer: Viewer) -> Values:
     differing = [row for section in sections.values() for row in section["rows"] if row["differs"]]
     digest, _ = await asyncio.to_thread(state_of, viewer)
     tuned = {dotted(key): field for field, key in FIELDS.items()}
-    return {"sections": sections, "differing": differing, "tuned": tuned, "digest": digest}
+    shown = {"sections": sections, "differing": differing, "tuned": tuned, "digest": digest}
+    return {**shown, "config": str(file_of(viewer).path)}
 
 
 _RECEIPTS: Final = 100
@@ -141,21 +142,35 @@ async def today(viewer: Viewer) -> Values:
 
 
 async def _changes(viewer: Viewer, receipts: Sequence[Receipt]) -> list[dict[str, Any]]:
-    """Return what changed by receipts, newest first: each with what it replaced, and whether an undo reaches it."""
+    """Return what changed by receipts, newest first: each with what it replaced, and whether an undo reaches it.
+
+    A memory that replaced one of the same words, as a model's does that agrees with the rules, was learnt once.
+    """
     lines = [
         (receipt, outcome)
         for receipt in receipts
         for outcome in receipt.outcomes
         if outcome.action in _ACTIONS and outcome.id
     ]
-    replaced = await viewer.memory.browsing.replaced(viewer.session, sorted({outcome.id for _, outcome in lines}))
+    ids = sorted({outcome.id for _, outcome in lines})
+    replaced = await viewer.memory.browsing.replaced(viewer.session, ids)
+    exchanges = await viewer.memory.browsing.unsaid(viewer.session, ids)
     undoable, newest = await viewer.memory.browsing.undoable(viewer.session), set()
-    changes = []
+    changes: list[dict[str, Any]] = []
+    agreed: set[str] = set()
     for receipt, outcome in lines:
         change: dict[str, Any] = {"at": receipt.at, "action": outcome.action, "id": outcome.id, "text": outcome.text}
         change["was"] = replaced.get(outcome.id, "") if outcome.action in _REPLACING else ""
+        change["exchange"] = exchanges.get(outcome.id)
         change["undo"] = receipt.number in undoable and outcome.id not in newest
         newest.add(outcome.id)
+        words = same_text(outcome.text)
+        if words and outcome.action == "add" and words in agreed:
+            agreed.discard(words)
+            continue
+        if change["was"] and same_text(change["was"]) == words:
+            agreed.add(words)
+            change |= {"action": "add", "was": ""}
         changes.append(change)
     return changes
 
@@ -167,6 +182,11 @@ async def digest(viewer: Viewer) -> Values:
         raise NothingHere
     found = await viewer.memory.record(viewer.session, "digest", time)
     replaced = await viewer.memory.browsing.replaced(viewer.session, [each["id"] for each in found["changed"]])
+    agreed = [each for each in found["changed"] if same_text(replaced.get(each["id"], "")) == same_text(each["text"])]
+    changed = [each for each in found["changed"] if each not in agreed]
+    learnt = [*found["learnt"], *agreed]  # the model has agreed with the rules: that is no change to a person
+    counts = {**found["counts"], "learnt": len(learnt), "changed": len(changed)}
+    found = {**found, "learnt": learnt, "changed": changed, "counts": counts}
     return {"digest": found, "replaced": replaced, "times": _TIMES, "time": time}
 
 
