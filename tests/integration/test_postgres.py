@@ -346,6 +346,9 @@ async def test_a_turn_that_waits_for_a_deleted_project_goes_to_its_person(
         await memory.flush()
         deletion = Deletion(workspace=tmp_path, store=settings.defaults.store)
         with psycopg.connect(dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
+            counts = "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM turns)"
+            # On a busy machine the turn waits in the spool first, which no flush waits for.
+            await until(lambda: connection.execute(counts).fetchone() == (1, 0), "the decision in the project")
             query = (
                 'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, joined) '
                 "VALUES ('user:zoe', 'zoe', 's', 'We use Kafka in Apollo.', 'OK', 0, 0, -1, %s)"
