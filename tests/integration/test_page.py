@@ -22,7 +22,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.load import known_keys
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.serving.page import views
-from gateway_memory.serving.page.viewer import noted
+from gateway_memory.serving.page.viewer import noted, sides_of
 from gateway_memory.serving.page.views import VIEWS
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -285,6 +285,14 @@ def test_answers_are_worded_for_people(served: Served, browser: httpx2.Client) -
 )  # fmt: skip
 def test_an_answer_needs_no_ids_on_the_page(language: Language, answer: str, told: str) -> None:
     assert noted(language, answer) == told
+
+
+def test_an_exchange_that_is_found_is_told_in_the_language_of_the_page() -> None:
+    assert sides_of("User: where is 阿豪? Assistant: here") == [("user", "where is 阿豪?"), ("assistant", "here")]
+    assert sides_of("用户：他在哪？ 助手：在家") == [("user", "他在哪？"), ("assistant", "在家")]
+    assert sides_of("User: only that") == [("user", "only that")]
+    assert sides_of("Assistant: only this") == [("assistant", "only this")]
+    assert sides_of("something else") == []
 
 
 def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2.Client) -> None:

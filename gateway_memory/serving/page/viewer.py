@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import urlencode
 
 from gateway_memory.edge.phrases import Language, say, texts
@@ -182,6 +182,7 @@ def word(language: Language, name: str, /, **values: object) -> str:
     return text.format(**values) if values else text
 
 
+_SIDES: Final = ("user", "assistant")
 _NOTED: Final = {
     "undone": "noted_undone",
     "undone_removed": "noted_removed",
@@ -208,6 +209,19 @@ def _noted_line(language: Language, line: str) -> str:
         if match := re.fullmatch(pattern, line):
             return word(language, name, **match.groupdict())
     return line
+
+
+def sides_of(text: str) -> Sequence[tuple[str, str]]:
+    """Return the sides of an exchange as a search shows it, each with the name of the word for who said it."""
+    languages: tuple[Language, ...] = get_args(Language)
+    for language in languages:
+        user, assistant = (say(language, f"said_{side}", text="") for side in _SIDES)
+        if text.startswith(assistant):
+            return [("assistant", text.removeprefix(assistant))]
+        if text.startswith(user):
+            asked, found, answered = text.removeprefix(user).partition(f" {assistant}")
+            return [("user", asked), ("assistant", answered)] if found else [("user", asked)]
+    return []
 
 
 def preferred(accepted: str, chosen: str) -> Language:

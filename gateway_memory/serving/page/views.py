@@ -34,7 +34,7 @@ from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.trying import FIELDS, file_of, rows_of, state_of, trial
-from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
+from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer, sides_of
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
 from gateway_memory.store.markdown import without_marks
@@ -222,7 +222,15 @@ async def memories(viewer: Viewer) -> Values:
         problem = viewer.word("filters_wrong", wrong=", ".join(wrong))
     hits, weak = _by_strength(hits, fields["q"], viewer.session.settings.auto_recall.min_score)
     filters = {"request": fields, "kinds": KINDS, "categories": CATEGORIES}
-    return {"hits": hits, "older": older, "problem": problem, "late": late, "weak": weak, **filters}
+    return {
+        "hits": hits,
+        "older": older,
+        "problem": problem,
+        "late": late,
+        "weak": weak,
+        "sides_of": sides_of,
+        **filters,
+    }
 
 
 def _by_strength(hits: Sequence[Any], query: str, least: float) -> tuple[list[Any], list[Any]]:
