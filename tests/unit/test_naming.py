@@ -196,3 +196,10 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_name_that_is_told_as_one_is_preferred_to_one_that_looks_like_it() -> None:
     assert own_name(["我是小林，有空吗", "我叫林晓，住在杭州"]) == "林晓"
     assert own_name(["我是小林，有空吗"]) == "小林"
+
+
+def test_a_name_within_a_longer_one_is_not_told_of() -> None:
+    texts = ["我们在做“星图”项目", "公司全称“杭州星图信息技术有限公司”", "星图下周上线"]
+    told = {each.name: each.texts for each in names_in(texts)}
+    assert told["星图"] == (0, 2)
+    assert told["杭州星图信息技术有限公司"] == (1,)
