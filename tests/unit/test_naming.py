@@ -117,6 +117,7 @@ def test_a_sentence_names(text: str, name: str, kind: str, relation: str) -> Non
         "回复“好的”就行",
         "我是爷爷奶奶带大的",
         "我媽媽對花生過敏",
+        "請說「軟體」不是「软件」",
         "我妹妹從上個月開始學畫畫",
         "我老師說下週要考試",
         "我女兒現在還沒睡覺",
