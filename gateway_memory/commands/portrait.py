@@ -138,17 +138,21 @@ _TASTE: Final = re.compile(
     re.IGNORECASE,
 )
 """What tells of a taste, even with an order behind it."""
-_ANSWERING: Final = re.compile(
-    r"\b(?:answers?|repl(?:y|ies|ied)|respon[ds]\w*|you|your|lists?|bullet|bullets|tone|emojis?|sentences?|words?)\b"
-    r"|回答|回复|回覆|答复|说话|語氣|语气|列表|表情|废话|长篇|简短|简洁|啰嗦|你|助手",
+_ANSWERS: Final = re.compile(
+    r"\b(?:answers?|repl(?:y|ies)|respon[ds]\w*|bullets?|tone|emojis?)\b|回答|回复|回覆|答复|語氣|语气|列表|废话|长篇|啰嗦",
     re.IGNORECASE,
 )
+"""What a wish about answers speaks of."""
+_ASSISTANT: Final = re.compile(r"\b(?:you|your|lists?|sentences?|words?)\b|说话|表情|简短|简洁|你|助手", re.IGNORECASE)
+"""What an order speaks of that is for the assistant, and no taste."""
 
 
 def _is_wish(memory: MemoryRecord) -> bool:
     """Return whether a memory tells how the assistant shall answer; "I hate coriander, leave it out" tells a taste."""
-    told = traits_of(memory.category).directive
-    return told and not (_TASTE.match(memory.text) and not _ANSWERING.search(memory.text))
+    traits, text = traits_of(memory.category), memory.text
+    if _ANSWERS.search(text):
+        return traits.standing
+    return traits.directive and (not _TASTE.match(text) or bool(_ASSISTANT.search(text)))
 
 
 def line_of(memory: MemoryRecord) -> Line:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from loopback import free_port
@@ -35,8 +36,11 @@ TOLD = {
     ],
 }
 ABOUT_OWNER = {"en": "Remember that the owner lends me the boat until May.", "zh": "记住主人把船借给我到五月"}
+GUEST = {"en": "Tomás", "zh": "小敏"}
 PAGES = {
     "portrait": "/",
+    "try": "/try",
+    "people": "/people",
     "today": "/today",
     "memories": "/memories",
     "reply": "/replies",
@@ -65,7 +69,12 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
                 "INSERT INTO usage (extractions, input_tokens, output_tokens, day) VALUES (?, ?, ?, ?)",
                 [(*each, f"{start + timedelta(days=day - 16):%Y-%m-%d}") for day, each in enumerate(used)],
             )
-        body = {"id": "guest", "speaker": facts("9"), "user": ABOUT_OWNER[language], "reply": "OK"}
+        body = {
+            "id": "guest",
+            "speaker": facts("9", sender_name=GUEST[language]),
+            "user": ABOUT_OWNER[language],
+            "reply": "OK",
+        }
         served.answer("after_reply", body)
         served.answer("flush", {})
         yield language, served
@@ -84,6 +93,8 @@ def test_a_picture_of_a_page(chromium: Browser, told: tuple[str, Served], tmp_pa
     with served.client() as host:
         page.goto(served.url + str(host.post("/page/link").json()["path"]))
     page.goto(served.url + PAGES[name])
+    if name == "try":
+        page.goto(f"{served.url}/try?{urlencode({'q': TOLD[language][-2][0]})}")
     if name == "reply":
         page.locator("article .facts a").first.click()
         page.locator("article[id^=row] summary").first.click()

@@ -361,6 +361,25 @@ def test_people_whose_memories_are_linked_are_shown(served: Served, browser: htt
 
 
 @pytest.mark.slow
+def test_one_of_many_people_is_found_by_name(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        assert 'name="q"' not in browser.get("/people").text, "nobody searches among a few"
+        for number in range(35):
+            speaker = facts(str(100 + number))
+            running.answer("save_fact", {"id": f"p{number}", "speaker": speaker, "content": f"Box {number} is green"})
+        say(running, facts("135", sender_name="Čeněk 🐙"), "Remember that the lid is red.")
+        cards = r'<article class="card somebody">'
+        shown = browser.get("/people").text
+        assert len(re.findall(cards, shown)) == 30
+        found = browser.get("/people", params={"q": " čeněk"}).text
+        assert len(re.findall(cards, found)) == 1
+        assert "Čeněk 🐙" in found
+        assert len(re.findall(cards, browser.get("/people", params={"q": "134"}).text)) == 1, "by a number"
+        assert "Nobody is called that." in browser.get("/people", params={"q": "Zdeněk"}).text
+
+
 def test_pages_of_memories_show_each_one_once(served: Served) -> None:
     speaker = facts("8")
     for number in range(107):
@@ -463,9 +482,14 @@ def test_an_exchange_is_forgotten_where_it_stands(served: Served, browser: httpx
     shown = browser.get("/conversations/2026-11-18").text
     found = re.search(r'name="id" value="(e\d+u0)"', shown)
     assert found
-    act(browser, "forget", id=found[1])
+    answer = act(browser, "forget", id=found[1]).text
     assert "Ada" not in browser.get("/conversations/2026-11-18").text
     assert "Ada" not in browser.get("/memories?q=tortoise").text
+    undo = re.search(r'name="id" value="(e\d+u0)">\s*<button aria-describedby="note-1">', answer)
+    assert undo, "it can be taken back where it was forgotten"
+    act(browser, "undo", id=undo[1])
+    assert "Ada" in browser.get("/conversations/2026-11-18").text
+    assert "Ada" in browser.get("/memories?q=tortoise").text
 
 
 def document(browser: httpx2.Client, of: str) -> tuple[str, str]:
@@ -727,7 +751,26 @@ def test_today_names_a_forgotten_exchange_by_its_day(served: Served, browser: ht
     shown = browser.get("/today", params={"of": of}).text
     assert "an exchange of 17 Nov" in shown
     assert "2026-11-17</a>" not in shown, "no internal name"
-    assert "A removed memory" in shown
+    assert not re.search(r">Learnt</span>\s*<a [^>]+>A removed memory<", shown), "that says nothing"
+    undo = re.search(r'name="id" value="(e\d+)"', shown)
+    assert undo
+    act(browser, "undo", of=of, id=undo[1])
+    assert "the shed is green" in browser.get("/memories", params={"of": of}).text, "with what was learnt from it"
+    assert "shed is green" in browser.get("/conversations/2026-11-17", params={"of": of}).text
+
+
+def test_a_failure_of_late_stands_above_what_changed(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        assert 'href="#failure"' not in browser.get("/today").text
+        for days, is_told in ((2, False), (0, True)):
+            at = datetime.now(UTC).timestamp() - days * 86400
+            with closing(sqlite3.connect(places["main"] / "journal.sqlite")) as journal, journal:
+                journal.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", ("journal", "OSError", at, 1))
+            shown = browser.get("/today").text
+            assert ('href="#failure"' in shown.partition('id="changes"')[0]) == is_told
+            assert "Nothing has failed" not in shown
 
 
 def test_what_a_week_cost_is_told(tmp_path: Path) -> None:
@@ -806,7 +849,7 @@ def test_the_chinese_page_has_no_english_word_of_ours(tmp_path: Path) -> None:
         ]
         for path in [*paths, "/review?of=user:telegram::7", "/memories?q=房租&since=soon", "/memories/zzzzzzzz"]:
             page = browser.get(path).text.partition("<body")[2]
-            page = re.sub(r"<svg.*?</svg>|<code>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
+            page = re.sub(r"<svg.*?</svg>|<code[^>]*>.*?</code>|<bdi>.*?</bdi>", " ", page, flags=re.DOTALL)
             shown = [
                 unescape(re.sub(r"<[^>]+>", " ", page)),
                 *re.findall(r'(?:aria-label|placeholder)="([^"]*)"', page),

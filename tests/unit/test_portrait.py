@@ -78,6 +78,15 @@ def test_a_taste_with_an_order_behind_it_is_no_wish_about_answers(text: str, wis
     assert (len(made.wishes), len(made.likes)) == (wish, 1 - wish)
 
 
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [("I prefer short answers, without bullet points", 1), ("我喜欢简短的回答", 1), ("I prefer tea", 0)],
+)
+def test_a_preference_about_answers_is_a_wish(text: str, wish: int) -> None:
+    made = sections(memory(text, "preference"))
+    assert (len(made.wishes), len(made.likes)) == (wish, 1 - wish)
+
+
 def test_what_says_the_same_is_told_once_in_its_newest_words() -> None:
     made = sections(memory("The user prefers tea.", "preference", ago=9), memory("Prefers tea", "preference"))
     assert texts(made.likes) == ["Prefers tea"]

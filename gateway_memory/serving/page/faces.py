@@ -85,14 +85,18 @@ _MOST_SKIPPED: Final = 100_000
 
 
 async def people(viewer: Viewer) -> Values:
-    """Whose memories there are, the owner's first, then by when something was said last."""
+    """Whose memories there are, the owner's first, then by when something was said last. q: a part of their names."""
     skipped = viewer.number("skip", most=_MOST_SKIPPED)
     everybody = viewer.memory.browsing.people
     scopes = await everybody.scopes()
+    total, wanted = len(scopes), viewer.query.get("q", "").strip()
+    if wanted:
+        called = await labels_of(everybody, scopes, viewer.language)
+        scopes = [scope for scope in scopes if _folded(wanted) in _folded(f"{called[scope]} {scope.name}")]
     faces = await everybody.faces(scopes[skipped : skipped + _A_PAGE])
     linked = [face.linked for face in faces if face.linked]
     labels = await labels_of(everybody, [*(face.scope for face in faces), *linked], viewer.language)
-    older = viewer.link("/people", skip=skipped + _A_PAGE) if len(scopes) > skipped + _A_PAGE else ""
+    older = viewer.link("/people", q=wanted, skip=skipped + _A_PAGE) if len(scopes) > skipped + _A_PAGE else ""
     return {
         "faces": faces,
         "labels": labels,
@@ -100,7 +104,8 @@ async def people(viewer: Viewer) -> Values:
         "initial_of": initial_of,
         "hue_of": hue_of,
         "older": older,
-        "total": len(scopes),
+        "wanted": wanted,
+        "many": total > _A_PAGE,
     }
 
 
@@ -177,7 +182,9 @@ def confirmation(viewer: Viewer) -> str:
 
 def confirms(viewer: Viewer, typed: str) -> bool:
     """Return whether what was typed is what confirms. Spaces, capitals and the forms of Unicode don't count."""
-    wanted, given = (
-        " ".join(unicodedata.normalize("NFC", text).casefold().split()) for text in (confirmation(viewer), typed)
-    )
-    return given == wanted
+    return _folded(typed) == _folded(confirmation(viewer))
+
+
+def _folded(text: str) -> str:
+    """Return a text without what does not count where names are compared."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -42,6 +42,7 @@ from gateway_memory.serving.request import STATUS, Form, ServiceError, error_res
 from gateway_memory.store.documents import digest_of
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.markdown import without_marks
+from gateway_memory.sync.follower import turn_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
 #
@@ -243,7 +244,8 @@ class _Routes:
                     if answer.done and name in _VERDICTS
                     else noted(session.language, answer.text)
                 )
-                undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
+                is_one = _MEMORY.fullmatch(identity) or turn_of(identity)
+                undo = identity if answer.done and name in _UNDONE_SINGLY and is_one else ""
                 self._note(browser, Note(text=said, done=answer.done, undo=undo, of=whose))
         return self._back(form)
 

@@ -38,7 +38,7 @@ from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, V
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
 from gateway_memory.store.markdown import without_marks
-from gateway_memory.store.plan import Receipt
+from gateway_memory.store.plan import EXCHANGE, Receipt
 from recall import Filter
 
 # The page of what waits for a person.
@@ -102,6 +102,7 @@ async def settings(viewer: Viewer) -> Values:
 
 
 _RECEIPTS: Final = 100
+_DAY_SECONDS: Final = 86400.0
 _TODAY: Final = 500
 """Replies of today that are counted."""
 _ACTIONS: Final = frozenset(
@@ -131,9 +132,11 @@ async def today(viewer: Viewer) -> Values:
     outcomes = [outcome for _, outcome in recalls]
     injected = sum(outcome in ("full", "partial") for outcome in outcomes)
     failures = [{**each, "what": failure_in_words(viewer.language, each["place"])} for each in status["failures"]]
+    last, day_ago = status["last_failure"], viewer.memory.now().timestamp() - _DAY_SECONDS
     return {
         "status": status,
         "failures": failures,
+        "failed_lately": bool(last) and datetime.fromisoformat(last["at"]).timestamp() >= day_ago,
         "changes": changes,
         "replies": len(outcomes),
         "injected": injected,
@@ -164,10 +167,12 @@ async def _changes(viewer: Viewer, receipts: Sequence[Receipt]) -> list[dict[str
         change["exchange"] = exchanges.get(outcome.id)
         change["undo"] = receipt.number in undoable and outcome.id not in newest
         newest.add(outcome.id)
+        if unsaid := exchanges.get(outcome.id):  # an undo that names the exchange takes back what went with it, too
+            change["id"] = f"e{unsaid.turn}" if unsaid.category == EXCHANGE else unsaid.text
         words = same_text(outcome.text)
-        if words and outcome.action == "add" and words in agreed:
+        if outcome.action == "add" and (words in agreed or not (words or change["undo"])):
             agreed.discard(words)
-            continue
+            continue  # it is told above, or was forgotten since
         if change["was"] and same_text(change["was"]) == words:
             agreed.add(words)
             change |= {"action": "add", "was": ""}
