@@ -52,7 +52,9 @@ def quoted(text: str) -> Iterator[Found]:
         behind = text[match.end() : match.end() + _BESIDE_QUOTATION].lstrip()
         words = {*re.findall(r"[a-z-]+", before.lower()), *re.findall(r"\A[a-z-]+", behind.lower())}
         if has_han(text):
-            named = any(noun in before for noun in nouns) or behind.startswith(tuple(nouns))
+            named = found.name not in nouns and (
+                any(noun in before for noun in nouns) or behind.startswith(tuple(nouns))
+            )
         else:
             named = bool(words & nouns)
         if match[0][0] == "《":

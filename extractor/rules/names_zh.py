@@ -20,7 +20,7 @@ _KIN_ZH: Final = _any_of(WORDS["kin Chinese"])
 _PETS_ZH: Final = _any_of(WORDS["pets Chinese"])
 _NOUNS_ZH: Final = _any_of(WORDS["kin Chinese"] | WORDS["pets Chinese"] | WORDS["projects Chinese"])
 _IS_KIN: Final = re.compile(
-    rf"(?:^|(?<=[，。,；;！!\s]))(?P<name>[{_HAN}]{{2,3}}|[A-Z]\w+)是(?:我|用户|咱)(?:们?家?的?|带的)"
+    rf"(?:^|(?<=[，。,；;！!\s]))(?P<name>[{_HAN}]{{2,3}}|[A-Z]\w+)是(?:我|用[户戶]|咱)(?:[们們]?家?的?|[带帶]的)"
     rf"(?P<noun>{_KIN_ZH}|{_PETS_ZH})(?=$|[，。,；;！!、\s])"
 )
 _BESIDE_KIN: Final = re.compile(rf"(?<!小)(?P<noun>{_KIN_ZH}|{_PETS_ZH})(?P<rest>[{_HAN}]{{2,3}})")
@@ -30,10 +30,10 @@ _CALLED: Final = re.compile(
 )
 _TITLED: Final = re.compile(rf"(?P<name>(?:{_SURNAMES})(?:{_any_of(WORDS['titles Chinese'])}))")
 _SMALL: Final = re.compile(rf"(?P<name>[小老阿](?:{_SURNAMES}))")
-_BESIDE: Final = re.compile(rf"[和跟与陪约找](?=(?P<rest>[{_HAN}]{{2,3}}))")
+_BESIDE: Final = re.compile(rf"[和跟与與陪约約找](?=(?P<rest>[{_HAN}]{{2,3}}))")
 _PLACE_ZH: Final = re.compile(_any_of(WORDS["places Chinese"]))
 _LIVED_IN: Final = re.compile(
-    rf"(?:住在|搬到|搬去|搬回|定居在?|(?<!后)来自|出生于|出生在|老家在|老家是|前往|飞往|去过)了?(?=(?P<rest>[{_HAN}]{{2,4}}))"
+    rf"(?:住在|搬到|搬去|搬回|定居在?|(?<![后後])[来來]自|出生于|出生在|老家在|老家是|前往|[飞飛]往|去[过過])了?(?=(?P<rest>[{_HAN}]{{2,4}}))"
 )
 _OF_FORM: Final = re.compile(rf"[在去到从回](?P<name>[{_HAN}]{{2,3}}(?:山|湖|岛|镇|村|县|寺|湾))")
 _EMPLOYER: Final = re.compile(rf"[在去到](?P<name>[{_HAN}]{{2,5}}(?:{_any_of(WORDS['organisations Chinese'])}))")
@@ -43,7 +43,7 @@ _USING_ZH: Final = re.compile(
 )
 
 
-_RELATION_ZH: Final = re.compile(rf"(?:我|用户|咱)(?:们?家?的?)(?P<noun>{_KIN_ZH}|{_PETS_ZH})")
+_RELATION_ZH: Final = re.compile(rf"(?:我|用[户戶]|咱)(?:[们們]?家?的?)(?P<noun>{_KIN_ZH}|{_PETS_ZH})")
 _KIN_BEFORE: Final = re.compile(rf"(?P<noun>{_KIN_ZH}|{_PETS_ZH})(?P<called>[^。；;我]{{0,8}}?叫做?|的名字[是叫])?$")
 _PROJECT_BEFORE: Final = re.compile(rf"(?:{_any_of(WORDS['projects Chinese'])})(?:[^。；;]{{0,8}}?叫做?)?$")
 _SHORT: Final = 2

@@ -57,9 +57,14 @@ def names_in(texts: Sequence[str]) -> list[Named]:
     kept = {name: each for name, each in ((name, _summed(every)) for name, every in found.items()) if each}
     few = len(kept) * len(read) <= _MOST_COMPARED
 
+    named_in: dict[int, set[str]] = defaultdict(set)
+    for name in kept:
+        for index in places[name]:
+            named_in[index].add(name)
+
     def told_in(name: str) -> tuple[int, ...]:
         searched = range(len(read)) if few else sorted({*places[name]})
-        return tuple(index for index in searched if says_name(read[index], name))
+        return tuple(index for index in searched if _says_apart(read[index], name, named_in[index]))
 
     names = [
         Named(name=name, kind=kind, relation=relation, texts=told_in(name))
@@ -105,6 +110,14 @@ def says_name(text: str, name: str) -> bool:
     if has_han(name):
         return True
     return re.search(rf"(?<![A-Za-z0-9_À-ÿ]){re.escape(name)}(?![A-Za-z0-9_À-ÿ])", text) is not None
+
+
+def _says_apart(text: str, name: str, others: Iterable[str]) -> bool:
+    """Return whether a text has a name in it, and not only as a part of a longer one, as 星图 in 星图科技公司."""
+    if not says_name(text, name):
+        return False
+    longer = [other for other in others if name in other and other != name]
+    return not longer or says_name(re.sub("|".join(map(re.escape, longer)), " ", text), name)
 
 
 def _summed(found: Sequence[Found]) -> tuple[NameKind, str] | None:

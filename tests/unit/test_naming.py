@@ -72,6 +72,12 @@ def test_a_week_names_its_people_and_things_and_little_else(language: str) -> No
         ("We ship the “Blue Heron” app in May", "Blue Heron", "project", ""),
         ("公司全称“杭州星图信息技术有限公司”", "杭州星图信息技术有限公司", "topic", ""),
         ("我搬到苏州了", "苏州", "place", ""),
+        ("我女兒叫小晴，今年五歲", "小晴", "person", "女兒"),
+        ("我同學陳偉在銀行上班", "陳偉", "person", "同學"),
+        ("我養了一隻貓，名字叫年糕", "年糕", "pet", "貓"),
+        ("我家有只猫叫年糕", "年糕", "pet", "猫"),
+        ("我媽媽下星期從台北過來", "媽媽", "person", "媽媽"),
+        ("我搬到臺南了", "臺南", "place", ""),
         ("用户住在滨江", "滨江", "place", ""),
         ("我妹妹Anna在柏林", "Anna", "person", "妹妹"),
         ("我在 Google 上班", "Google", "topic", ""),
@@ -110,6 +116,11 @@ def test_a_sentence_names(text: str, name: str, kind: str, relation: str) -> Non
         "提高老师的工资",
         "回复“好的”就行",
         "我是爷爷奶奶带大的",
+        "我媽媽對花生過敏",
+        "請說「軟體」不是「软件」",
+        "我妹妹從上個月開始學畫畫",
+        "我老師說下週要考試",
+        "我女兒現在還沒睡覺",
         "代码注释一律用中文",
     ],
 )
@@ -155,6 +166,7 @@ def test_a_relation_stands_for_the_only_one_who_has_it() -> None:
         ("我是李明，做設計的", "李明"),
         ("我是 Kevin", "Kevin"),
         ("我是朵朵", "朵朵"),
+        ("我是陳怡君", "陳怡君"),
         ("我是欧阳静", "欧阳静"),
         ("我是程序员", ""),
         ("我是高中生，喜欢 Python", ""),
@@ -196,3 +208,10 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_name_that_is_told_as_one_is_preferred_to_one_that_looks_like_it() -> None:
     assert own_name(["我是小林，有空吗", "我叫林晓，住在杭州"]) == "林晓"
     assert own_name(["我是小林，有空吗"]) == "小林"
+
+
+def test_a_name_within_a_longer_one_is_not_told_of() -> None:
+    texts = ["我们在做“星图”项目", "公司全称“杭州星图信息技术有限公司”", "星图下周上线"]
+    told = {each.name: each.texts for each in names_in(texts)}
+    assert told["星图"] == (0, 2)
+    assert told["杭州星图信息技术有限公司"] == (1,)
