@@ -82,7 +82,7 @@ def test_each_box_has_its_memories(browser: httpx2.Client) -> None:
     assert 'href="/about/Marta"' in people
     assert "sister" in people
     assert f'href="/about/{quote("小雨")}"' in people
-    assert "short answers" in section(page, "likes")
+    assert "short answers" in section(page, "wishes")
     assert "British spelling" in section(page, "wishes")
     changed = section(page, "changed-lately")
     assert re.search(r"<del>.*I live in Porto.*</del>.*moved to Ghent", changed, re.DOTALL)
