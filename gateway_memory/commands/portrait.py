@@ -185,10 +185,11 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     liked = {each.id for each in likes}
     left = [memory for memory in rest if memory.id not in wished | liked]
     over = {memory.id for memory in left if is_over(memory.text, day_of(memory.at), today)}
-    about = [memory for memory in left if _is_own(memory)]
+    name = own_name([memory.text for memory in known])
+    about = [memory for memory in left if _is_own(memory, name)]
     own = {memory.id for memory in about}
     return Sections(
-        name=own_name([memory.text for memory in known]),
+        name=name,
         about=_lines(about, over),
         likes=_lines(likes),
         wishes=_lines(wishes),
@@ -234,9 +235,11 @@ def _lines(memories: Iterable[MemoryRecord], over: Collection[str] = ()) -> list
     return [line_of(each) for each in ordered]
 
 
-def _is_own(memory: MemoryRecord) -> bool:
-    """Return whether a memory is about the person whose memory it is."""
-    return memory.type == "B" or bool(_OWN.match(memory.text) or _OWN_VERB.match(memory.text))
+def _is_own(memory: MemoryRecord, name: str) -> bool:
+    """Return whether a memory is about the person whose memory it is. name: the person's own, or ""."""
+    rest = memory.text.removeprefix(name) if name else memory.text
+    by_name = rest != memory.text and not (name.isascii() and rest[:1].isalnum())  # "Tomás" is no Tom
+    return memory.type == "B" or by_name or bool(_OWN.match(memory.text) or _OWN_VERB.match(memory.text))
 
 
 # Reads

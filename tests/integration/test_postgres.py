@@ -292,9 +292,9 @@ async def test_who_waits_for_a_lock_lets_others_work(dsn: str, schema: str) -> N
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'owner', 0))")
         query = "INSERT INTO usage (day) VALUES ('2026-11-24')"
         waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, exclusive=["owner"]))
-        for _ in range(30):
+        for _ in range(10):  # well within the time after which it would stop waiting, on a busy machine too
             assert await connection.rows("SELECT 1") == [(1,)]
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
         assert not waiting.done()
     assert await waiting == 1
     await connection.close()
@@ -346,6 +346,9 @@ async def test_a_turn_that_waits_for_a_deleted_project_goes_to_its_person(
         await memory.flush()
         deletion = Deletion(workspace=tmp_path, store=settings.defaults.store)
         with psycopg.connect(dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
+            counts = "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM turns)"
+            # On a busy machine the turn waits in the spool first, which no flush waits for.
+            await until(lambda: connection.execute(counts).fetchone() == (1, 0), "the decision in the project")
             query = (
                 'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, joined) '
                 "VALUES ('user:zoe', 'zoe', 's', 'We use Kafka in Apollo.', 'OK', 0, 0, -1, %s)"

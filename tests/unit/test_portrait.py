@@ -30,6 +30,20 @@ def texts(lines: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("called", "own", "other"),
+    [
+        ("My name is Daniel", "Daniel lives in Bristol", "Danielle drives the bus"),
+        ("我叫林晓", "林晓在杭州上班", "发布窗口是每周四下午"),
+    ],
+)
+def test_what_begins_with_their_own_name_is_about_them(called: str, own: str, other: str) -> None:
+    made = sections(memory(called, ago=2), memory(own), memory(other))
+    assert own in texts(made.about)
+    assert other not in texts(made.about)
+    assert own not in texts(sections(memory(own), memory(other)).about), "nothing says whose name it is"
+
+
+@pytest.mark.parametrize(
     ("texts_", "own", "name"),
     [
         (("I live in Ghent", "My name is Sam", "Prefers tea", "Answer briefly", "My sister Ana is a nurse",
