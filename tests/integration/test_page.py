@@ -336,6 +336,18 @@ def test_a_reply_tells_what_it_was_given_and_why(served: Served, browser: httpx2
         act(browser, other_one, of=of, id="", text=f"#{turn[1]}")
         pressed = re.findall(r'aria-pressed="true"><svg.*?</svg>(\w+)<', browser.get(unescape(path[1])).text)
         assert pressed == [other_one.capitalize(), verdict.capitalize()], "the reply's first, and one of each"
+    assert "No memory was given to this reply." not in shown
+    weak = {**other, "key": "agent:main:telegram:direct:41:thread:3"}
+    message = "The plumber called about that kitchen sink, and my invoice is on your table"
+    served.answer("before_reply", {**asked, "speaker": weak, "message": message})
+    served.answer("after_reply", {**body, "id": "canoe-3", "speaker": weak, "user": message, "reply": "Nobody."})
+    served.answer("flush", {})
+    newest = re.search(r'href="(/replies/\d+\?of=[^"]+)"', browser.get("/replies", params={"of": of}).text)
+    assert newest
+    shown = browser.get(unescape(newest[1])).text
+    assert "tag-weak" in shown
+    assert "No memory was given to this reply." in shown
+    assert re.search(r'<p class="said" dir="auto"><a href="/conversations/exchange/\d+', shown)
     for wrong in ("/replies/0", "/replies/x", "/replies/999999"):
         assert browser.get(wrong).status_code == 404
 
