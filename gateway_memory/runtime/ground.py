@@ -4,6 +4,7 @@ Everything may import this, also `extractor`, `recall` and `notifier`, which imp
 It imports nothing of ours, and at first next to nothing at all.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -35,7 +36,9 @@ def private_file(path: Path) -> None:
 
     A library then opens it by its name. SQLite gives its write-ahead log the mode of the database.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if not path.exists():  # to close a file ends every lock that this process has on it, SQLite's too
+        with contextlib.suppress(FileExistsError):  # made meanwhile
+            os.close(os.open(path.resolve(), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def replace_private(path: Path, content: bytes) -> None:

@@ -14,6 +14,7 @@ from patience import seconds
 from gateway_memory import OWNER, GatewayMemory, JournalDamagedError, load_config
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.store.disk.slots import Slot, all_slots
+from gateway_memory.transfer.deletion import Deletion
 
 pytestmark = pytest.mark.slow
 
@@ -158,3 +159,14 @@ def test_nobody_starts_while_all_slots_are_held(tmp_path: Path, monkeypatch: pyt
     given_up.take()
     with all_slots(tmp_path) as held:
         assert held, "who gave up while it waited keeps nothing"
+
+
+async def test_what_would_be_deleted_is_counted_without_unlocking_the_journal(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(session, user="Remember that the port is 8443.", reply="OK")
+        there = Deletion(workspace=tmp_path, store=memory.settings.store)
+        assert (await asyncio.to_thread(there.survey, session.scope))["journal sessions"] == 1
+        other = [sys.executable, "-m", "gateway_memory.cli.entry", "list", "--workspace", str(tmp_path)]
+        await asyncio.to_thread(subprocess.run, other, check=True, capture_output=True, timeout=seconds(60))
+        await memory.after_reply(session, user="Remember that the port is 9000.", reply="OK")  # its log is still there
