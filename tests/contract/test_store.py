@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -852,3 +853,13 @@ async def test_the_newest_turns_come_page_by_page(store: Store) -> None:
     assert [at for _, at in await store.episodes.newest(ZOE.key, 10, since=20.0, until=30.0)] == [20.0, 20.0]
     assert [at for _, at in await store.episodes.newest(ZOE.key, 10, session_key="a")] == [20.0, 10.0]
     assert await store.episodes.latest_times() == {ZOE.key: 30.0}
+
+
+@pytest.mark.parametrize("store", ["files"], indirect=True)
+async def test_what_is_outdated_is_found_by_its_index(store: Store, tmp_path: Path) -> None:
+    """Each reply asks for it; a scope may have a hundred thousand memories."""
+    assert await store.ledger.outdated("owner") == {}
+    query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
+    with closing(sqlite3.connect(tmp_path / "workspace/journal.sqlite")) as journal:
+        ((*_, plan),) = journal.execute(f"EXPLAIN QUERY PLAN {query}", ("owner",)).fetchall()
+    assert "memories_outdating" in plan
