@@ -281,6 +281,12 @@ def test_answers_are_worded_for_people(served: Served, browser: httpx2.Client) -
          "Undone.\nIt waits for review again."),
         ("en", "Restored in the conversation of 2026-11-12: e33 2026-11-12", "What was said is kept again."),
         ("en", "Forgotten: Kept: x (abcd2345)", "Forgotten: Kept: x (abcd2345)"),
+        ("en", "Now: my rent is 1500 (abcd2345)", "Now: my rent is 1500"),
+        ("zh", "没有编号或内容为“abcd2345”的记忆。编号见 /memory list。", "这条记忆已经不在了。"),
+        ("en", "Nothing with the id “abcd2345” waits for review. The ids stand in /memory review.",
+         "That no longer waits: it was decided before."),
+        ("zh", "改写哪一条？改成什么？/memory correct <编号> <内容>；编号见 /memory list。",
+         "没有改动：新内容是空的。"),
     ],
 )  # fmt: skip
 def test_an_answer_needs_no_ids_on_the_page(language: Language, answer: str, told: str) -> None:
@@ -303,6 +309,7 @@ def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2
         "once, in its source, and in the form that is folded"
     )
     assert re.search(r'<p class="text">Learnt</p>', shown)
+    assert f'name="back" value="/memories/{identity}"' in shown, "as the address was"
     day = browser.get(f"/conversations/{DAY}").text
     assert "OK, noted." in day
     assert "Hedwig" not in day
@@ -446,7 +453,7 @@ def test_what_a_form_did_is_told_once(served: Served, browser: httpx2.Client) ->
     assert 'role="status"' not in browser.get("/").text
     assert "the lamp is green" in act(browser, "undo").text
     again = act(browser, "forget", id="zzzzzzzz").text
-    assert "No memory is called" in again
+    assert "That memory is no longer there." in again
 
 
 def test_several_are_forgotten_at_once(served: Served, browser: httpx2.Client) -> None:

@@ -361,6 +361,7 @@ class _Routes:
             query={**dict(request.query_params), **request.path_params},
             form_token=self._sign_in.form_token(browser),
             notes=self._notes.pop(browser.name, ()),
+            in_path=request.path_params,
         )
 
     def _rendered(self, page: str, values: Values, viewer: Viewer, status: int = 200) -> Response:
