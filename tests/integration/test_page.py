@@ -1,5 +1,6 @@
 """The page over HTTP: who is let in, what each page shows, what its forms change, and whom it refuses."""
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -18,6 +19,7 @@ from patience import seconds
 from scripted_provider import Say, entry, found, serving
 from served import OWNER, Served, facts, service, written
 
+from gateway_memory import GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import known_keys
 from gateway_memory.edge.phrases import Language, texts
@@ -947,6 +949,24 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
     assert "4711" in browser.get("/memories").text, "the others' memories are open again"
     say(served, facts("64"), "Remember that my raft is called Otter.")
     assert "Otter" in browser.get("/memories", params={"of": of}).text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_deletion_says_which_programs_are_in_its_way(tmp_path: Path, language: str) -> None:
+    folder, of = tmp_path / "main", "user:telegram::64"
+    config = written(tmp_path, agents={"main": {"workspace": str(folder)}}, port=0)
+    with service(config, workspaces={"main": folder}) as served, signed_in(served) as browser:
+        say(served, facts("64"), "Remember that my kayak is called Selkie.")
+        browser.headers["Accept-Language"] = language
+        form = {"form_token": form_token(browser), "of": of, "typed": "Telegram · 64"}
+
+        async def beside_another() -> httpx2.Response:
+            async with GatewayMemory(load_config(), folder):
+                return await asyncio.to_thread(browser.post, "/people/delete", data=form)
+
+        refused = asyncio.run(beside_another())
+        assert texts("page")["delete_not_alone"][language] in unescape(refused.text)
+        assert "Selkie" in browser.get("/memories", params={"of": of}).text
 
 
 def test_the_page_is_told_that_something_is_new(served: Served, browser: httpx2.Client) -> None:
