@@ -197,7 +197,9 @@ def run_wiki(args: argparse.Namespace) -> int:
         )
         return write_wiki(args.output, pages)
 
-    sys.stderr.write(f"{in_memory(args, write)} pages written; open {args.output} as a vault of Obsidian\n")
+    number = in_memory(args, write)
+    pages = "1 page" if number == 1 else f"{number} pages"
+    sys.stderr.write(f"{pages} written; open {args.output} as a vault of Obsidian\n")
     return 0
 
 

@@ -247,7 +247,7 @@ def test_what_another_tab_changed_is_said(chromium: Browser, served: Served) -> 
         page.get_by_text("Correct", exact=True).click()
         page.get_by_label("Text").fill("the ladder stands in the attic")
         page.get_by_role("button", name="Save").click()
-        assert "No memory is called" in page.get_by_role("status").inner_text()
+        assert "That memory is no longer there." in page.get_by_role("status").inner_text()
         page = shown.open("/memories?q=ladder&kind=memory")
         assert page.get_by_role("link", name="the ladder stands in the yard").is_visible()
         assert page.get_by_text("attic").count() == 0

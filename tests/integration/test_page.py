@@ -1,5 +1,6 @@
 """The page over HTTP: who is let in, what each page shows, what its forms change, and whom it refuses."""
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -18,6 +19,7 @@ from patience import seconds
 from scripted_provider import Say, entry, found, serving
 from served import OWNER, Served, facts, service, written
 
+from gateway_memory import GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import known_keys
 from gateway_memory.edge.phrases import Language, texts
@@ -281,6 +283,12 @@ def test_answers_are_worded_for_people(served: Served, browser: httpx2.Client) -
          "Undone.\nIt waits for review again."),
         ("en", "Restored in the conversation of 2026-11-12: e33 2026-11-12", "What was said is kept again."),
         ("en", "Forgotten: Kept: x (abcd2345)", "Forgotten: Kept: x (abcd2345)"),
+        ("en", "Now: my rent is 1500 (abcd2345)", "Now: my rent is 1500"),
+        ("zh", "没有编号或内容为“abcd2345”的记忆。编号见 /memory list。", "这条记忆已经不在了。"),
+        ("en", "Nothing with the id “abcd2345” waits for review. The ids stand in /memory review.",
+         "That no longer waits: it was decided before."),
+        ("zh", "改写哪一条？改成什么？/memory correct <编号> <内容>；编号见 /memory list。",
+         "没有改动：新内容是空的。"),
     ],
 )  # fmt: skip
 def test_an_answer_needs_no_ids_on_the_page(language: Language, answer: str, told: str) -> None:
@@ -303,6 +311,7 @@ def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2
         "once, in its source, and in the form that is folded"
     )
     assert re.search(r'<p class="text">Learnt</p>', shown)
+    assert f'name="back" value="/memories/{identity}"' in shown, "as the address was"
     day = browser.get(f"/conversations/{DAY}").text
     assert "OK, noted." in day
     assert "Hedwig" not in day
@@ -458,7 +467,7 @@ def test_what_a_form_did_is_told_once(served: Served, browser: httpx2.Client) ->
     assert 'role="status"' not in browser.get("/").text
     assert "the lamp is green" in act(browser, "undo").text
     again = act(browser, "forget", id="zzzzzzzz").text
-    assert "No memory is called" in again
+    assert "That memory is no longer there." in again
 
 
 def test_several_are_forgotten_at_once(served: Served, browser: httpx2.Client) -> None:
@@ -952,6 +961,24 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
     assert "4711" in browser.get("/memories").text, "the others' memories are open again"
     say(served, facts("64"), "Remember that my raft is called Otter.")
     assert "Otter" in browser.get("/memories", params={"of": of}).text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_deletion_says_which_programs_are_in_its_way(tmp_path: Path, language: str) -> None:
+    folder, of = tmp_path / "main", "user:telegram::64"
+    config = written(tmp_path, agents={"main": {"workspace": str(folder)}}, port=0)
+    with service(config, workspaces={"main": folder}) as served, signed_in(served) as browser:
+        say(served, facts("64"), "Remember that my kayak is called Selkie.")
+        browser.headers["Accept-Language"] = language
+        form = {"form_token": form_token(browser), "of": of, "typed": "Telegram · 64"}
+
+        async def beside_another() -> httpx2.Response:
+            async with GatewayMemory(load_config(), folder):
+                return await asyncio.to_thread(browser.post, "/people/delete", data=form)
+
+        refused = asyncio.run(beside_another())
+        assert texts("page")["delete_not_alone"][language] in unescape(refused.text)
+        assert "Selkie" in browser.get("/memories", params={"of": of}).text
 
 
 def test_the_page_is_told_that_something_is_new(served: Served, browser: httpx2.Client) -> None:

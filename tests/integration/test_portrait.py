@@ -151,7 +151,7 @@ def test_today_has_moved_and_each_page_leads_to_both(browser: httpx2.Client) -> 
 
 
 def test_the_wiki_has_what_stands_and_nothing_of_what_was_forgotten(
-    served: Served, places: dict[str, Path], tmp_path: Path
+    served: Served, places: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     workspace, folder = str(places["main"]), tmp_path / "vault"
 
@@ -178,6 +178,8 @@ def test_the_wiki_has_what_stands_and_nothing_of_what_was_forgotten(
     theirs = wiki("--user", "telegram::7")
     assert "Names/Felix.md" in theirs
     assert "小雨" not in "".join(theirs.values())
+    assert list(wiki("--user", "telegram::none")) == ["What I know.md"]
+    assert "1 page written" in capsys.readouterr().err
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.md").write_text("mine")
     assert main(["wiki", "--workspace", workspace, "--output", str(tmp_path / "other")]) == 1

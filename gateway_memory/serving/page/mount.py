@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute, Route
 
 from gateway_memory.edge.config_file import NotSavedError
 from gateway_memory.edge.phrases import Language
+from gateway_memory.errors import UsageError
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.serving.app import Service, Streamed, news
 from gateway_memory.serving.page.faces import confirms, deleted, deletion, deletion_of, labels_of, talk_label
@@ -283,10 +284,14 @@ class _Routes:
         typed, there = form.one("typed"), deletion_of(viewer)
         if not confirms(viewer, typed):
             return self._rendered("deletion", await deletion(viewer, typed), viewer)
-        async with AsyncExitStack() as stack:
-            if not there.store.is_shared:
-                await stack.enter_async_context(self._service.open[browser.agent].closed())
-            proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
+        try:
+            async with AsyncExitStack() as stack:
+                if not there.store.is_shared:
+                    await stack.enter_async_context(self._service.open[browser.agent].closed())
+                proof = await asyncio.to_thread(there.delete, Scope.parse(viewer.of))
+        except UsageError:  # another process has it open
+            self._note(browser, Note(text=viewer.word("delete_not_alone"), done=False))
+            return RedirectResponse(viewer.link("/people/delete"), status_code=303, headers=_SAFE)
         after = replace(viewer, of=OWNER_KEY, path="/people", query={})  # no link leads to what is gone
         return self._rendered("deleted", {**deleted(proof), "name": viewer.name}, after)
 
@@ -361,6 +366,7 @@ class _Routes:
             query={**dict(request.query_params), **request.path_params},
             form_token=self._sign_in.form_token(browser),
             notes=self._notes.pop(browser.name, ()),
+            in_path=request.path_params,
         )
 
     def _rendered(self, page: str, values: Values, viewer: Viewer, status: int = 200) -> Response:

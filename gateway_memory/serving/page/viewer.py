@@ -1,7 +1,7 @@
 """A request of a browser that is signed in: whose memories it looks at, its address, its language and its texts."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Final, get_args
@@ -48,7 +48,7 @@ class Viewer:
     """A request of a browser that is signed in. of: the key of the scope that it looks at.
 
     name: what that scope is called, in the browser's language.
-    query: the arguments of the address, with those in the path.
+    query: the arguments of the address, with those in the path, whose names `in_path` has.
 
     form_token: what each form of this browser carries. path: the path without the query.
     """
@@ -62,6 +62,7 @@ class Viewer:
     query: Mapping[str, str]
     form_token: str
     notes: Sequence[Note] = field(default=())
+    in_path: Collection[str] = field(default=())
 
     @property
     def zone(self) -> tzinfo | None:
@@ -76,7 +77,8 @@ class Viewer:
     @property
     def here(self) -> str:
         """The address of this page, to come back to."""
-        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+        query = {name: value for name, value in self.query.items() if name not in self.in_path}
+        return f"{self.path}?{urlencode(query)}" if query else self.path
 
     def number(self, name: str, default: int = 0, *, most: int = _MOST) -> int:
         """Return a whole number of the query, from 0 to `most`.
@@ -191,6 +193,10 @@ _NOTED: Final = {
     "undone_withheld": "noted_conversation",
     "undone_moved": "noted_moved",
     "approved": "noted_approved",
+    "corrected": "noted_corrected",
+    "correct_usage": "noted_empty",
+    "forget_unknown": "noted_gone",
+    "review_unknown": "noted_decided",
 }
 """The lines of answers that the page words itself: it needs no id, for which a chat has no button."""
 _PARTS: Final = ("at", "day", "id", "file", "text")
