@@ -274,9 +274,9 @@ def _search_line(language: Language, vectors: dict[str, Any] | None) -> str:
         return say(language, "status_words")
     encoder, problem = vectors["encoder"] or say(language, "encoder_none"), vectors["problem"]
     line = say(language, "status_vectors", done=vectors["done"], rows=vectors["rows"], encoder=encoder)
-    if vectors["loads"]:
-        return line + say(language, "status_encoder_loads")
-    return line + (say(language, "status_words_meanwhile", problem=problem) if problem else "")
+    if problem:
+        return line + say(language, "status_words_meanwhile", problem=problem)
+    return line + (say(language, "status_encoder_loads") if vectors["loads"] else "")
 
 
 def _mqtt_lines(language: Language, mqtt: dict[str, Any] | None, outbox: int) -> list[str]:

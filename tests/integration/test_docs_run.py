@@ -48,8 +48,8 @@ PAGES: Final = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {RO
 BASH: Final = shutil.which("bash") or "bash"
 SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = "http://127.0.0.1:8765"
-NOT_RUN: Final = {"text", "markdown", "ini", "toml", "yaml", "sql", "promql"}
-"""Languages of other programs, and what is no program."""
+NOT_RUN: Final = {"text", "markdown", "ini", "toml", "yaml", "sql", "promql", "js"}
+"""Languages of other programs, and what is no program; `tests/gateways/test_javascript.py` runs what is in JavaScript."""
 NOT_HERE: Final = {
     "serve": "runs until it is stopped",
     "page": "likewise, where no service runs",

@@ -73,7 +73,8 @@ async def test_a_reply_searches_again_only_where_the_files_have_grown(tmp_path: 
         assert session.report
         return "search_again" in session.report.milliseconds
 
-    async with GatewayMemory(load_config(), tmp_path) as memory:
+    config = load_config({"agents": {"defaults": {"memorySync": {"autoRecall": {"embedder": {"provider": "none"}}}}}})
+    async with GatewayMemory(config, tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         for message in ("When does the ferry leave?", "And where does it land?"):
             await memory.before_reply(session, message)
