@@ -49,7 +49,7 @@ BASH: Final = shutil.which("bash") or "bash"
 SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = "http://127.0.0.1:8765"
 NOT_RUN: Final = {"text", "markdown", "ini", "toml", "yaml", "sql", "promql", "js"}
-"""Languages of other programs, and what is no program; `tests/gateways/test_javascript.py` runs what is in JavaScript."""
+"""Languages of other programs, and what is no program. `tests/gateways/test_javascript.py` runs those in JavaScript."""
 NOT_HERE: Final = {
     "serve": "runs until it is stopped",
     "page": "likewise, where no service runs",
