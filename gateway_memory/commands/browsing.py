@@ -101,6 +101,10 @@ class Browsing:
         self._storage = ports.storage
         self.people: Final = People(ports)
 
+    async def failed_at(self, *, since: float) -> float:
+        """Return when a process failed last since a time, in epoch seconds; 0 where none has."""
+        return max((each.at for each in await self._storage.health.failures(since=since)), default=0.0)
+
     async def mark(self) -> str:
         """Return a text that changes when another process has failed or learnt something: see `Health.mark`."""
         return await self._storage.health.mark()

@@ -128,6 +128,9 @@ def test_an_idle_page_is_told_of_what_another_process_meets_with(tmp_path: Path)
                 shown = browser.get("/today", headers={"Accept-Language": "zh"}).text
                 assert "模型没有给出结果" in shown
                 assert "回答不是所要求的 JSON" in shown
+                assert "出过故障" in browser.get("/", headers={"Accept-Language": "zh"}).text, (
+                    "the first page leads there"
+                )
 
 
 @pytest.mark.slow

@@ -470,6 +470,19 @@ def test_what_a_form_did_is_told_once(served: Served, browser: httpx2.Client) ->
     assert "That memory is no longer there." in again
 
 
+def test_a_button_that_takes_back_works_once(served: Served, browser: httpx2.Client) -> None:
+    say(served, OWNER, "Remember that the kettle is made of copper.")
+    identity = re.findall(r'href="/memories/([a-z2-7]{8})[^>]*>[^<]*kettle', browser.get("/memories").text)[0]
+    page = act(browser, "forget", id=identity, back="/memories").text
+    form = page[page.index('class="take-back"') :]
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[: form.index("</form>")]))
+    assert fields["command"] == "undo"
+    assert "kettle" in browser.post("/act", data=fields).text
+    again = browser.post("/act", data=fields).text
+    assert "That was taken back already." in again
+    assert "kettle" in browser.get("/memories").text
+
+
 def test_several_are_forgotten_at_once(served: Served, browser: httpx2.Client) -> None:
     for name in ("Anna", "Berta", "Clara"):
         say(served, OWNER, f"Remember that the hen {name} lays eggs.")

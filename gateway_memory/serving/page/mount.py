@@ -142,6 +142,7 @@ _VERDICTS: Final = frozenset({"useful", "wrong"})
 """The commands whose answer is worded for the page: what mends a memory is beside it."""
 _MEMORY: Final = re.compile(r"[a-z2-7]{8}")
 _NOTES: Final = 200
+_ONCE_BYTES: Final = 8
 _PURPOSES: Final = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 _AHEAD: Final = ("prefetch", "prerender", "preview")
 """What the headers of `_PURPOSES` say of a request that nobody has made yet."""
@@ -184,6 +185,7 @@ class _Routes:
         self._service = service
         self._sign_in = SignIn(lambda agent: service.access.derived(agent, _PURPOSE))
         self._notes: OrderedDict[str, list[Note]] = OrderedDict()
+        self._done_once: OrderedDict[str, None] = OrderedDict()
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -192,6 +194,7 @@ class _Routes:
             lstrip_blocks=True,
         )
         self._templates.globals["talk_label"] = talk_label
+        self._templates.globals["once"] = partial(secrets.token_hex, _ONCE_BYTES)
         self._templates.globals["tab_paths"] = frozenset(TABS)
         self._templates.globals["tabs"] = [(path, VIEWS[path].__name__, icon) for path, icon in TABS.items()]
 
@@ -237,6 +240,9 @@ class _Routes:
         whose = form.one("whose", scope)
         session = await session_for(memory, whose, _language(request))
         text = " ".join(form.each("text"))
+        if (once := form.one("once")) and not self._is_first(once):
+            self._note(browser, Note(text=word(_language(request), "undone_before"), done=True))
+            return self._back(form)
         for identity in form.each("id"):
             answer = await memory.answer(session, f"/memory {name} {identity} {text}".rstrip())
             if answer is not None:
@@ -249,6 +255,14 @@ class _Routes:
                 undo = identity if answer.done and name in _UNDONE_SINGLY and is_one else ""
                 self._note(browser, Note(text=said, done=answer.done, undo=undo, of=whose))
         return self._back(form)
+
+    def _is_first(self, once: str) -> bool:
+        """Return whether a form is sent for the first time. A second undo would go one step further back."""
+        is_first = once[:_NOTES] not in self._done_once
+        self._done_once[once[:_NOTES]] = None
+        if len(self._done_once) > _NOTES:
+            self._done_once.popitem(last=False)
+        return is_first
 
     async def save(self, request: Request, browser: Browser, form: Form) -> Response:
         """Save MEMORY.md, or show it again where it has changed meanwhile."""

@@ -15,6 +15,7 @@ _PEOPLE: Final = 12
 _TOPICS: Final = 24
 _MOST_NAMES: Final = 200
 _HUES: Final = 5
+_DAY_SECONDS: Final = 86_400.0
 _SYMBOLS: Final = {"person": "user", "pet": "heart", "place": "globe", "project": "folder", "topic": "file-text"}
 
 
@@ -33,8 +34,10 @@ async def portrait(viewer: Viewer) -> Values:
         )
         if lines
     ]
+    failed_at = await viewer.memory.browsing.failed_at(since=viewer.memory.now().timestamp() - _DAY_SECONDS)
     return {
         "portrait": shown,
+        "failed": viewer.moment(failed_at) if failed_at else "",
         "name": name,
         "initial": initial_of(name),
         "since": viewer.day(viewer.local(shown.since).date()) if shown.since else "",
