@@ -263,6 +263,20 @@ def test_what_is_told_shows_at_once(chromium: Browser, served: Served, path: str
         page.get_by_text(told).first.wait_for(timeout=15_000)
 
 
+@pytest.mark.parametrize("path", ["/", "/today"])
+def test_what_is_typed_stays_while_the_page_renews_itself(chromium: Browser, served: Served, path: str) -> None:
+    with window(chromium, served) as shown:
+        page = shown.open(path)
+        page.get_by_label("What would the assistant be told for this message?").fill("Where is the")
+        text = f"Remember that the harpsichord of {path[1:] or 'home'} stands in the attic."
+        say(served, text, 270 + len(path))
+        page.get_by_text(f"harpsichord of {path[1:] or 'home'}").first.wait_for()
+        assert page.get_by_label("What would the assistant be told for this message?").input_value() == "Where is the"
+        if path == "/":
+            number = page.locator("#hero").get_by_role("link", name="memories").inner_text()
+            assert number == shown.open("/").locator("#hero").get_by_role("link", name="memories").inner_text()
+
+
 def test_texts_of_users_run_nowhere(chromium: Browser, served: Served) -> None:
     zoe = facts("<script>alert(3)</script>", key="agent:main:telegram:direct:<script>alert(3)</script>")
     say(served, "Remember that I like <svg onload=alert(4)>", 120, zoe)
