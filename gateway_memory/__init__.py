@@ -1,7 +1,7 @@
 """Long-term memory for chat gateways, shared by all sessions."""
 
 from gateway_memory.edge.shadowed import check_packages
-from gateway_memory.runtime.ground import lazy
+from gateway_memory.ground import lazy
 
 __version__ = "0.2.0"
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from extractor import Candidate, Turn
 from gateway_memory.config.load import load_config
+from gateway_memory.ground import local_now
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.runtime.ground import local_now
 from notifier import Event, MemoryChange
 
 if TYPE_CHECKING:

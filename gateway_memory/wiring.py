@@ -28,8 +28,8 @@ from gateway_memory.context.finder import Finder
 from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.context.trial import Trials
 from gateway_memory.errors import StoreError
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, begin_in_background, compute_threads, run_in_background
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime, begin_in_background, compute_threads, run_in_background
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Generic, Literal, Protocol, Self, TypeVar
 from weakref import WeakSet
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 
 log = get_logger(__name__)
 

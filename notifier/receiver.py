@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from notifier.events import Event, EventLog, Ports, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 

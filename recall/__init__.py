@@ -11,6 +11,6 @@ Each name is imported when it is first used: a hook, a process of its own, needs
 in the threads of an open Recaller alone.
 """
 
-from gateway_memory.runtime.ground import lazy
+from gateway_memory.ground import lazy
 
 __all__, __getattr__ = lazy(__name__, __file__)

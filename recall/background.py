@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from recall.embedder import Embedder, kind_of
 from recall.threads import BACKGROUND, WRITE, IndexThread
 from recall.types import EmbeddingError, RecallError

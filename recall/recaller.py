@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS, get_logger
+from gateway_memory.ground import CATCH_UP_SECONDS, get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
 from recall.rows.replacement import prepare
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateway_memory.runtime.ground import Breaker
+    from gateway_memory.ground import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
     from recall.rows.sql import Rows

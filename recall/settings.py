@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-from gateway_memory.runtime.ground import is_base_url
+from gateway_memory.ground import is_base_url
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

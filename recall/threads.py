@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from recall.rows.sql import Rows
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 

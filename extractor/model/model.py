@@ -15,7 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from extractor.cleaning.clean import clean
 from extractor.settings import ExtractorSettings
 from extractor.types import Action, Candidate, Kept, Known, ModelError, Turn, Usage
-from gateway_memory.runtime.ground import Breaker
+from gateway_memory.ground import Breaker
 
 from . import prompt
 from .evidence import candidates_of, merges_of, read_object, retracted_of

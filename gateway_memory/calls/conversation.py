@@ -20,9 +20,9 @@ from gateway_memory.edge.content import (
     well_formed,
 )
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Metrics, Runtime
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Metrics, Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name

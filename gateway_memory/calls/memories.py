@@ -12,8 +12,8 @@ from gateway_memory.commands.search import as_filter, as_kinds
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import Content, as_query, count_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.errors import RefusedError, UsageError
+from gateway_memory.ground import get_logger
 from gateway_memory.identity import Facts, without_secrets
-from gateway_memory.runtime.ground import get_logger
 from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable

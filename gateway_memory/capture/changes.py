@@ -14,7 +14,7 @@ from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known,
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.reader import NEAREST
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.ledger import UndoEntry

@@ -10,8 +10,8 @@ from gateway_memory.capture.executor import drafted, known
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import compute
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.ledger import Uses

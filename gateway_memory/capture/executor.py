@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from extractor import Candidate, Decision, Known, Turn, concerned
 from gateway_memory.errors import StoreBusyError
-from gateway_memory.runtime.ground import get_logger, local_time
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.ground import get_logger, local_time
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE

@@ -9,7 +9,7 @@ from gateway_memory.capture.executor import Draft, known
 from gateway_memory.capture.merger import Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.capture.requests import memories_meant
-from gateway_memory.runtime.runtime import compute
+from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode

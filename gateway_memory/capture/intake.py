@@ -8,7 +8,7 @@ from typing import Final
 from extractor import Cleaned, clean, without_orders
 from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.session import Session
 from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.requests import Request

@@ -28,8 +28,8 @@ from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.edge.prompts import is_chinese, is_significant
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import day_file

@@ -21,7 +21,7 @@ from extractor import (
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL

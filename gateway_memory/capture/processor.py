@@ -24,8 +24,8 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState

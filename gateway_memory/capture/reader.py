@@ -24,8 +24,8 @@ from extractor import (
     unsure,
 )
 from gateway_memory.capture.executor import known
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import one_line

@@ -7,7 +7,7 @@ from typing import Final
 
 from extractor import Cleaned, clean, polarity, same_text, without_holes
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
-from gateway_memory.runtime.tables import tables_in
+from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.documents import is_writable
 from recall import Near, Stored, render_block, text_overlap
 

@@ -10,7 +10,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import Language, say, texts
-from gateway_memory.runtime.ground import local_time
+from gateway_memory.ground import local_time
 from gateway_memory.session import Session
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper

@@ -22,7 +22,7 @@ from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.settings import link, switch, unlink
 from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS
+from gateway_memory.ground import CATCH_UP_SECONDS
 from gateway_memory.session import Session
 
 _LONGEST: Final = 8000

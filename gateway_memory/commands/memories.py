@@ -8,7 +8,7 @@ from extractor import has_han, without_holes
 from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.edge.content import as_query
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS
+from gateway_memory.ground import CATCH_UP_SECONDS
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable

@@ -9,7 +9,7 @@ from typing import Any, Final
 from gateway_memory.capture.changes import UndoRefused
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.edge.phrases import say
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply

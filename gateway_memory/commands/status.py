@@ -8,7 +8,7 @@ from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phr
 from gateway_memory.commands.receipts import counted
 from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.peers import WorkspaceHealth
 

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Final, Protocol
 
 from gateway_memory.edge.phrases import language_of, say
-from gateway_memory.runtime.ground import day_of, local_time
+from gateway_memory.ground import day_of, local_time
 from gateway_memory.store.markdown import one_line
 from recall import count_tokens, excerpt_of, render_block
 

@@ -30,8 +30,8 @@ from gateway_memory.context.hits import (
     strongest,
 )
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport

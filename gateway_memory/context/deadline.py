@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Position, Session
 from gateway_memory.sync.follower import Storage, is_announced

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from gateway_memory.context.deadline import DeadlineRunner
 from gateway_memory.context.hits import exchanges_of, in_one, quotable_hit, shown_exchanges, still_holding, strongest
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation

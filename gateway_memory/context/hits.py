@@ -11,7 +11,7 @@ from typing import Final
 
 from extractor import statements
 from gateway_memory.edge.phrases import language_of, say
-from gateway_memory.runtime.ground import day_of
+from gateway_memory.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line

@@ -30,8 +30,8 @@ from gateway_memory.context.opening_text import (
     with_marks,
 )
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.runtime.ground import day_of, get_logger
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground import day_of, get_logger
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.session import OpeningState, Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from gateway_memory.errors import UsageError
+from gateway_memory.ground import object_of, replace_private
 from gateway_memory.hooks.hook import EVENTS
-from gateway_memory.runtime.ground import object_of, replace_private
 from gateway_memory.store.disk.workspace import STATE_FOLDER, own_config, private_folder
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from extractor import clean
 from gateway_memory.edge.content import clip, milliseconds_of, observed, tags_of, well_formed
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
 from gateway_memory.errors import UsageError
+from gateway_memory.ground import object_of
 from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.identity import session_types
-from gateway_memory.runtime.ground import object_of
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
 from gateway_memory.store.journal import sessions

@@ -26,9 +26,9 @@ from gateway_memory.context.opening_text import (
     with_marks,
 )
 from gateway_memory.errors import StoreError
+from gateway_memory.ground import day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
-from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
 from gateway_memory.store.disk.workspace import INDEX_FILE

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from pathlib import Path
 
-from gateway_memory.runtime.ground import day_of, noon_of
+from gateway_memory.ground import day_of, noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE

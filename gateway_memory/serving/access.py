@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 from starlette.datastructures import Headers
 
 from gateway_memory.errors import UsageError, WorkspaceError
-from gateway_memory.runtime.ground import replace_private
+from gateway_memory.ground import replace_private
 from gateway_memory.scope import Scope
 from gateway_memory.serving.request import ServiceError
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway_memory.config.settings import Config, LimitSettings, tuned
 from gateway_memory.errors import ClosedError, StoreError
+from gateway_memory.ground.runtime import Metrics
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
-from gateway_memory.runtime.runtime import Metrics
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.calls import ENDPOINTS, AgentCalls, Endpoint, document
 from gateway_memory.serving.request import ServiceError, error_response, parsed_body, service_error

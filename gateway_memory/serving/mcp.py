@@ -23,8 +23,8 @@ from gateway_memory.capture.requests import secret_note
 from gateway_memory.context.finder import Found as Hits
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.errors import GatewayMemoryError
+from gateway_memory.ground import day_of
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service

@@ -17,7 +17,7 @@ from gateway_memory.config.settings import LimitSettings
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import ClosedError, GatewayMemoryError, RefusedError, StoreError, UsageError, place_of
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from gateway_memory.serving.models import RequestBody
 
 log = get_logger(__name__)

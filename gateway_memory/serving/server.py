@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gateway_memory.config.settings import Config, ServeSettings
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import ChangeFeed, OpenAgent, Service, make_app
 

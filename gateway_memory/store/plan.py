@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from extractor import Doubt, traits_of
-from gateway_memory.runtime.ground import decoded
+from gateway_memory.ground import decoded
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, Patch, is_writable
 from gateway_memory.store.markdown import Addition, MemoryType

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from gateway_memory.runtime.ground import decoded
+from gateway_memory.ground import decoded
 
 Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "far", "over", "withheld"]
 """What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number

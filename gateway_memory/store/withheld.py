@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
-from gateway_memory.runtime.tables import tables_in
+from gateway_memory.ground.tables import tables_in
 
 _SHARE: Final = 0.6
 """The minimum share of the significant words of forgotten text that a sentence must contain …"""

@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 from extractor import own_words, telling, traits_of, without_quotations
 from gateway_memory.errors import StoreError
-from gateway_memory.runtime.ground import get_logger, noon_of
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.ground import get_logger, noon_of
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable

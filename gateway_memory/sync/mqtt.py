@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.runtime.runtime import Runtime, run_in_background
+from gateway_memory.ground.runtime import Runtime, run_in_background
 from gateway_memory.scope import Scope
 from gateway_memory.sync.follower import Storage
 from notifier import (

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError, how_to_install
-from gateway_memory.runtime.ground import get_logger
-from gateway_memory.runtime.runtime import Failure, Runtime
+from gateway_memory.ground import get_logger
+from gateway_memory.ground.runtime import Failure, Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.health import Health, ProcessState
 from gateway_memory.store.journal.store import Store

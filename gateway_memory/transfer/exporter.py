@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.runtime.runtime import compute
+from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import is_writable

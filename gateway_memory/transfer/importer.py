@@ -17,8 +17,8 @@ from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import OVER_BUDGET
 from gateway_memory.errors import UsageError
+from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.identity import session_types
-from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope, forms
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.journal.episodes import Episode, Episodes

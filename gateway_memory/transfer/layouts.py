@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
-from gateway_memory.runtime.ground import noon_of
+from gateway_memory.ground import noon_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End

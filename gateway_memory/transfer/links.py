@@ -14,8 +14,8 @@ from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.runtime.ground import CATCH_UP_SECONDS, decoded, get_logger
-from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.ground import CATCH_UP_SECONDS, decoded, get_logger
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable

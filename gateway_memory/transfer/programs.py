@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError
-from gateway_memory.runtime.ground import object_of
+from gateway_memory.ground import object_of
 from gateway_memory.transfer import items
 
 # The transcripts of agents that keep one file a session: Claude Code and nanobot.

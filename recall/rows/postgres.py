@@ -11,7 +11,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateway_memory.runtime.ground import EVERY
+from gateway_memory.ground import EVERY
 from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector

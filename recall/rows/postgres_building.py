@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psycopg
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
 from recall.ranking.rank import Segment
 from recall.rows.postgres_large import text_of

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 from psycopg.waiting import Ready
 
-from gateway_memory.runtime.ground import SERVER_BACKOFF_SECONDS, Breaker, get_logger
+from gateway_memory.ground import SERVER_BACKOFF_SECONDS, Breaker, get_logger
 from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 

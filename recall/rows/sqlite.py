@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from gateway_memory.runtime.ground import get_logger, private_file
+from gateway_memory.ground import get_logger, private_file
 from recall.rows.sql import Rows
 from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError

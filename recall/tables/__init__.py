@@ -1,7 +1,7 @@
-"""What recall knows of languages, and its weights, as tables: `gateway_memory/runtime/tables.py` reads them."""
+"""What recall knows of languages, and its weights, as tables: `gateway_memory/ground/tables.py` reads them."""
 
 from typing import Final
 
-from gateway_memory.runtime.tables import tables_in
+from gateway_memory.ground.tables import tables_in
 
 table: Final = tables_in(__file__)

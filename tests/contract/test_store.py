@@ -16,7 +16,7 @@ from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import LeaseLostError, StoreError
-from gateway_memory.runtime.runtime import Failure
+from gateway_memory.ground.runtime import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit

@@ -29,7 +29,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.errors import DuplicateObject, UniqueViolation
 
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.runtime.runtime import Metrics
+from gateway_memory.ground.runtime import Metrics
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps

@@ -9,7 +9,7 @@ import extractor.tables
 import gateway_memory.capture
 import gateway_memory.store
 import recall.tables
-from gateway_memory.runtime.tables import Table
+from gateway_memory.ground.tables import Table
 
 TABLES = sorted(
     path

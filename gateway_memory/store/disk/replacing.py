@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from gateway_memory.store.disk.workspace import private_folder
 
 log = get_logger(__name__)

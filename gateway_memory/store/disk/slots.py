@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
-from gateway_memory.runtime.runtime import compute
+from gateway_memory.ground.runtime import compute
 from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
 
 MAX_SLOTS: Final = 1024

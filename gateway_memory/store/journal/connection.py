@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast
 import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.ground import get_logger
 from gateway_memory.store.journal.sql import Scopes, transaction
 from gateway_memory.store.journal.sqlite import apply_steps, use_write_ahead_log
 

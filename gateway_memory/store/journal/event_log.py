@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import EVERY, Database, day_of, decoded
+from gateway_memory.ground import EVERY, Database, day_of, decoded
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld

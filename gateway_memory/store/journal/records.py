@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from gateway_memory.runtime.ground import Database
+from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld

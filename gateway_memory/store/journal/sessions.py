@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal
 
-from gateway_memory.runtime.ground import EVERY, Database
+from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.requests import Request, begin
 from gateway_memory.store.journal.sql import (
     AMONG,

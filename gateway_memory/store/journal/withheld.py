@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway_memory.runtime.ground import Database, object_of
+from gateway_memory.ground import Database, object_of
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
 from gateway_memory.store.plan import EXCHANGE, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of

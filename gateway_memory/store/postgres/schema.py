@@ -11,7 +11,7 @@ import psycopg
 from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.runtime.ground import EVERY
+from gateway_memory.ground import EVERY
 from gateway_memory.store.postgres.connection import SQL, connected, see
 from gateway_memory.store.steps import FIRST, Steps
 

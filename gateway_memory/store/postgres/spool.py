@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
-from gateway_memory.runtime.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, decoded, get_logger, private_file
-from gateway_memory.runtime.runtime import Metrics
+from gateway_memory.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, decoded, get_logger, private_file
+from gateway_memory.ground.runtime import Metrics
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.connection import BUSY_SECONDS, Connection
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
-from gateway_memory.runtime.ground import day_of, get_logger
+from gateway_memory.ground import day_of, get_logger
 
 if TYPE_CHECKING:
     from recall import TextEncoder

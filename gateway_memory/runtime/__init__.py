@@ -1,1 +1,0 @@
-"""What every part runs with: the clock, the shared values, background tasks and threads."""
