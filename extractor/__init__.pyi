@@ -1,18 +1,17 @@
 # The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
 
+from gateway_memory.ground.han import has_han as has_han
+
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
 from .cleaning.injection import without_commands as without_commands
 from .gate import judge as judge
 from .gate import statements as statements
 from .gate import telling as telling
-from .language.kind import has_han as has_han
 from .language.kind import is_greeting as is_greeting
 from .language.kind import is_mostly_chinese as is_mostly_chinese
 from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import without_quotations as without_quotations
-from .language.values import coming as coming
-from .language.values import is_over as is_over
 from .language.vocabulary import polarity as polarity
 from .meaning import Meaning as Meaning
 from .meaning import meaning_of as meaning_of

@@ -6,6 +6,9 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from gateway_memory.ground.calendar import Span
+from gateway_memory.ground.holds import Holds
+
 MemoryType: TypeAlias = Literal["W", "B", "O"]
 Importance: TypeAlias = Literal["high", "normal"]
 Action: TypeAlias = Literal["add", "skip", "update", "supersede"]
@@ -97,7 +100,8 @@ class Candidate:
 
     content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
-    supersedes: ids of memories that it replaces, according to a host. expires: the last day on which it holds.
+    supersedes: ids of memories that it replaces, according to a host. holds: when it holds, None: as its words tell.
+    expires: its last day, where a host knows no more.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     doubt: why a person should review it, if that was seen when it was read.
     sentence: the sentence it comes from, which may tell of a change that `content` leaves out; "" if unknown.
@@ -115,6 +119,7 @@ class Candidate:
     explicit: bool = False
     supersedes: tuple[str, ...] = ()
     expires: date | None = None
+    holds: Holds | None = None
     turn: int = 0
     quote: str = ""
     doubt: Doubt = ""
@@ -154,6 +159,7 @@ class Known:
 
     protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
     same_message: it was stated in the candidate's own message, whose statements rarely change each other.
+    on: the days on which it happens, by the note at its end, which is no part of its text.
     """
 
     id: str
@@ -163,6 +169,7 @@ class Known:
     importance: Importance
     protected: bool = False
     same_message: bool = False
+    on: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

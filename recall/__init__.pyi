@@ -17,9 +17,9 @@ from .rows.sqlite import erase_scope as erase_scope
 from .search.in_place import related as related
 from .settings import EmbedderSettings as EmbedderSettings
 from .settings import RecallSettings as RecallSettings
-from .text.dates import Span as Span
-from .text.dates import asks_what_was as asks_what_was
-from .text.dates import talk_of as talk_of
+from .text.questions import Span as Span
+from .text.questions import asks_what_was as asks_what_was
+from .text.questions import talk_of as talk_of
 from .text.render import FENCE_END as FENCE_END
 from .text.render import FENCE_START as FENCE_START
 from .text.render import count_tokens as count_tokens
@@ -30,6 +30,7 @@ from .text.render import render_block as render_block
 from .text.words import text_overlap as text_overlap
 from .text.words import tokens_of as tokens_of
 from .threads import consume_exception as consume_exception
+from .types import FOR_GOOD as FOR_GOOD
 from .types import EmbeddingError as EmbeddingError
 from .types import Entry as Entry
 from .types import FileChange as FileChange

@@ -224,6 +224,10 @@ class Recaller:
         """Return the items of a scope that pass a filter, the newest first."""
         return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
+    async def coming(self, scope: str, day: str, limit: int) -> tuple[Stored, ...]:
+        """Return the items that hold until a day (YYYY-MM-DD) or later, those that end first before the others."""
+        return tuple(await self._read(lambda index: index.rows.coming(scope, day, limit)))
+
     async def began(self, scope: str) -> float:
         """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
         return await self._read(lambda index: index.rows.began(scope))

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, Self
 
+FOR_GOOD: Final = "9999-12-31"
+"""The last day of a memory that comes again and again, or begins on a day: it is listed with what is coming."""
 _HIT_KINDS: Final = {"item": "memory", "paragraph": "note", "episode": "episode"}
 """What a person calls the kinds of entries."""
 
@@ -49,9 +51,9 @@ class Entry:
     at: epoch seconds. heading, speaker, reply: indexed with the text, and not shown. type: S entries (stage summaries)
     are stored and never recalled. importance, confidence: 0 to 1; an importance below .5 marks an episode that the
     assistant said, one of 0 or .5 an episode that is borrowed: a translation, a story. until: the last day on which it
-    holds, YYYY-MM-DD;
-    "" where it has none. standing: a preference or an instruction, whatever its words; stored as a part of its traits.
-    turn: the number of the turn that it is a passage of, or that it was extracted from; 0 for none.
+    holds, YYYY-MM-DD; `FOR_GOOD` for what has a day and no last one, "" without any day. standing: a preference or an
+    instruction, whatever its words; stored as a part of its traits. turn: the number of the turn that it is a passage
+    of, or that it was extracted from; 0 for none.
     """
 
     id: str

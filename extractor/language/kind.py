@@ -1,12 +1,10 @@
 """The kind of a text: whether it is Chinese, and whether it is only a greeting or small talk. Light to import."""
 
 import re
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from extractor.tables import table
+from gateway_memory.ground.han import has_han, simplified
 
 _PATTERNS: Final = table("talk").patterns()
 
@@ -29,11 +27,6 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
-def has_han(text: str) -> bool:
-    """Return whether a text has a Han character."""
-    return bool(_HAN.search(text))
-
-
 def is_chinese(text: str) -> bool:
     """Return whether to read a message as Chinese: a tenth of its characters are Han, or four, and it is no English."""
     text = text[:LONGEST_READ]
@@ -51,18 +44,6 @@ def is_english_with_han(text: str) -> bool:
         return False
     chinese = len(_PATTERNS["joining chinese"].findall(simplified(text)))
     return len(_PATTERNS["joining english"].findall(text)) > 2 * chinese
-
-
-def simplified(text: str) -> str:
-    """Return a text with traditional Chinese characters as simplified ones; it stays as long as it is."""
-    return text.translate(_simpler()) if has_han(text) else text
-
-
-@cache
-def _simpler() -> Mapping[int, str]:
-    lines = Path(__file__).parents[1].joinpath("tables", "simplified.txt").read_text("utf-8").splitlines()
-    pairs = "".join(line for line in lines if not line.startswith("#"))
-    return {ord(old): new for old, new in zip(pairs[::2], pairs[1::2], strict=True)}
 
 
 def is_mostly_chinese(text: str) -> bool:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from extractor.language.kind import simplified
 from extractor.tables import table
+from gateway_memory.ground.han import simplified
 
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()

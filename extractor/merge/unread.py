@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.language.kind import has_han, is_greeting
+from extractor.language.kind import is_greeting
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
@@ -12,6 +12,7 @@ from extractor.rules.extract import MASK
 from extractor.rules.language import language_of
 from extractor.tables import table
 from extractor.types import Candidate, Turn
+from gateway_memory.ground.han import has_han
 
 from .compare import length_of
 from .statement import marks_of_change, predicate, read

@@ -27,7 +27,6 @@ from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
 from .support import (
     Sources,
     Support,
-    expiry_of,
     support,
     support_across_languages,
     without_report,
@@ -186,7 +185,6 @@ def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) 
         content=content,
         type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(content) else "W",
         entities=entities_of(content),
-        expires=expiry_of(content, conversation.today),
         turn=turn.id,
         doubt="not_said" if doubtful else "",
     )

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
-from extractor.language.kind import has_han, is_greeting, is_small_talk
+from extractor.language.kind import is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
 from extractor.tables import table
+from gateway_memory.ground.han import has_han
 
 _PATTERNS: Final = table("exchanges").patterns()
 

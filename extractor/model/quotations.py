@@ -5,9 +5,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from extractor.language.kind import has_han
 from extractor.language.sentences import LONGEST_READ, quotations, sentences
-from extractor.language.values import relative_dates_of, without_dates
 from extractor.language.vocabulary import CHANGE, names_of_kind, polarity, statement_words, stem
 from extractor.meaning import SPEAKER
 from extractor.merge.statement import PEOPLE
@@ -17,8 +15,10 @@ from extractor.rules.extract import entities_of
 from extractor.rules.language import language_of
 from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
+from gateway_memory.ground.dates import relative_dates_of, without_dates
+from gateway_memory.ground.han import has_han
 
-from .support import Sources, expiry_of, share_repeated
+from .support import Sources, share_repeated
 
 _PEOPLE: Final = "|".join(sorted(filter(str.isascii, PEOPLE), key=len, reverse=True))
 _PATTERNS: Final = table("quotations", PEOPLE=_PEOPLE).patterns()
@@ -259,7 +259,6 @@ def pointed_at(candidate: Candidate, turn: Turn) -> Candidate | None:
         category="fact",
         only_as=only_as,
         entities=entities_of(text),
-        expires=expiry_of(text, turn.at.date()),
         turn=turn.id,
     )
 

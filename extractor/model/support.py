@@ -11,10 +11,13 @@ from datetime import date
 from functools import cached_property
 from typing import Final, Literal
 
-from extractor.language.kind import has_han, is_chinese
-from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of, without_dates
+from extractor.language.kind import is_chinese
+from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import names_of_kind, statement_words
 from extractor.tables import table
+from gateway_memory.ground.calendar import Span
+from gateway_memory.ground.dates import dates_of, relative_dates_of, without_dates
+from gateway_memory.ground.han import has_han
 
 _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()
@@ -194,14 +197,6 @@ def support_across_languages(content: str, quote: Sources, exchanges: Sources, d
         and exchanges.has_dates_and_numbers(content, day)
     )
     return "whole" if whole else "part"
-
-
-def expiry_of(content: str, today: date) -> date | None:
-    """Return the last day on which a statement is of use: the last date of a trip or a deadline that is to come."""
-    if not _PATTERNS["ends"].search(content):
-        return None
-    last = max((span.last for spans in dates_of(content, today) for span in spans), default=None)
-    return last if last and last >= today else None
 
 
 def _names_of(content: str) -> set[str]:

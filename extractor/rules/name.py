@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from extractor.language.kind import has_han
 from extractor.tables import table
+from gateway_memory.ground.han import has_han
 
 NameKind: TypeAlias = Literal["person", "pet", "place", "project", "topic"]
 

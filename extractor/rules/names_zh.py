@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from extractor.language.kind import has_han
 from extractor.language.vocabulary import names_of_kind
+from gateway_memory.ground.han import has_han
 
 from .name import WORDS, Found, NameKind, quoted
 

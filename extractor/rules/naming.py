@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor.language.kind import has_han
 from extractor.language.vocabulary import names_of_kind
+from gateway_memory.ground.han import has_han
 
 from .name import KEPT, PATTERNS, PETS, WORDS, Found, NameKind
 from .names_en import names_en, relations_en

@@ -9,14 +9,24 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate, Decision, decide
-from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate, source_of
+from extractor import Candidate, Decision, traits_of
+from gateway_memory.capture.executor import (
+    Draft,
+    PlanExecutor,
+    decided,
+    drafted,
+    in_time,
+    known,
+    record_of_candidate,
+    source_of,
+)
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.reader import NEAREST
+from gateway_memory.ground.holds import holds_of, plain_of, with_note
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, is_writable
+from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
@@ -168,7 +178,8 @@ class Saves:
     A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
     """
 
-    def __init__(self, merger: Merger, executor: PlanExecutor) -> None:
+    def __init__(self, runtime: Runtime, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
         self._merger = merger
         self._executor = executor
         self._waiting: dict[str, deque[_Save]] = {}
@@ -180,6 +191,8 @@ class Saves:
         Raises:
             StoreError, RecallError: it could not be written.
         """
+        day = date.fromisoformat(self._runtime.day_of(source.at))
+        candidate = in_time(candidate, day)
         save = _Save(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
         self._merger.expect(candidate)  # beside the group that is being written
         if scope.key not in self._waiting:
@@ -246,7 +259,7 @@ def _decisions(group: Sequence[_Save], near: Sequence[Sequence[Near]]) -> list[D
     for number, (save, nearest) in enumerate(zip(group, near, strict=True)):
         earlier = (drafted(memory, save.candidate.content) for memory in drafts[:number])
         compared = [known(each) for each in nearest] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
-        decision = decide(save.candidate, compared)
+        decision = decided(save.candidate, compared)
         decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
     return decisions
 
@@ -267,7 +280,7 @@ class MemoryChanges(Changer):
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         super().__init__(runtime, storage, merger, executor)
-        self.saves = Saves(merger, executor)
+        self.saves = Saves(runtime, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 
     async def keep_summary(self, scope: Scope, summary: MemoryRecord) -> None:
@@ -283,7 +296,11 @@ class MemoryChanges(Changer):
         """
         async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
-            new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0)
+            today = date.fromisoformat(self._runtime.today())
+            holds = holds_of(text, today, standing=traits_of(memory.category).standing)
+            text = text if holds.exact else with_note(text, holds)
+            expires = holds.last.isoformat() if holds.last else ""
+            new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0, expires=expires)
             draft.added.append(new)
             draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=new.id))
             draft.note("update", "corrected", new.id)
@@ -364,19 +381,6 @@ class MemoryChanges(Changer):
             return change
         return replace(change, plan=replace(change.plan, retired=kept), patches=())
 
-    async def expire(self, scope: Scope) -> int:
-        """Remove expired memories from the files, and candidates that waited too long; return the memories' number."""
-        await self._expire_reviews(scope)
-        day = self._runtime.today()
-        if not await self._storage.ledger.expired(scope.key, day):
-            return 0
-        async with self._executor.drafting(scope, "expiry") as draft:
-            for identity in await self._storage.ledger.expired(scope.key, day):
-                stored = await self._storage.recaller.get(scope.key, identity)
-                if stored and is_writable(stored.file):
-                    draft.retire(await self._merger.memory(scope, stored), "expired", "date")
-        return len(draft.retired)
-
     # What a person decides about a candidate that waits. Each decision is a plan of its own.
 
     async def approve(self, scope: Scope, identity: str, *, text: str = "") -> ReceiptLine | None:
@@ -394,7 +398,9 @@ class MemoryChanges(Changer):
             review = await self._waiting(scope, identity)
             if review is None:
                 return None
-            candidate, memory = _candidate(review, text), review.memory
+            memory = review.memory
+            day = date.fromisoformat(self._runtime.day_of(memory.at))
+            candidate = _candidate(review, text, day)
             source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn)
             draft.settled.append(Settled(id=identity, state="approved"))
             draft.reviewed, draft.room = True, await self._merger.room(scope)
@@ -417,7 +423,7 @@ class MemoryChanges(Changer):
                 draft.note("rejected", "for_good" if for_good else "command", identity, turn=review.memory.turn)
         return review
 
-    async def _expire_reviews(self, scope: Scope) -> None:
+    async def expire(self, scope: Scope) -> None:
         """Let candidates expire that have waited too long or whose last day is past."""
         days = self._runtime.settings.review.expire_days
         before = self._runtime.timestamp() - days * _DAY_SECONDS if days else 0.0
@@ -440,11 +446,11 @@ def _names(plan: Plan, identity: str) -> bool:
     return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in removed))
 
 
-def _candidate(review: Review, text: str) -> Candidate:
-    """Return a review's candidate as one that its person asked to remember."""
+def _candidate(review: Review, text: str, day: date) -> Candidate:
+    """Return a review's candidate as one that its person asked to remember. day: on which it was said."""
     memory = review.memory
     return Candidate(
-        content=text or memory.text,
+        content=text or plain_of(memory.text),
         category=memory.category,
         type=memory.type if memory.type in ("B", "O") else "W",
         importance=memory.importance,
@@ -452,7 +458,7 @@ def _candidate(review: Review, text: str) -> Candidate:
         entities=memory.entities,
         explicit=True,
         supersedes=(*((review.against,) if review.against else ()), *review.supersedes),
-        expires=date.fromisoformat(memory.expires) if memory.expires else None,
+        holds=None if text else holds_of(memory.text, day, standing=traits_of(memory.category).standing),
         turn=memory.turn,
         quote="" if text else memory.quote,
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 from extractor import Candidate, decide
@@ -11,6 +12,7 @@ from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.ground import get_logger
+from gateway_memory.ground.holds import holds_of
 from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
@@ -40,9 +42,11 @@ class Distilled:
 def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reason | None:
     """Return why a memory of a day log qualifies for MEMORY.md, or None if it does not.
 
-    It must have enough confidence and no expiry. It must also be important, or have enough uses on enough days.
+    It must have enough confidence, and hold for good: what happens on a day stays in the log of that day. It must also
+    be important, or have enough uses on enough days.
     """
-    if not memory.distilled or memory.expires or memory.confidence < settings.min_confidence:
+    said = datetime.fromtimestamp(memory.at, UTC).date()
+    if not memory.distilled or holds_of(memory.text, said).passes or memory.confidence < settings.min_confidence:
         return None
     if memory.importance == "high":
         return "important"

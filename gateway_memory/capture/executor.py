@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
+from datetime import date, tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from extractor import Candidate, Decision, Known, Turn, concerned
+from extractor import Candidate, Decision, Known, Turn, concerned, decide, traits_of
 from gateway_memory.errors import StoreBusyError
 from gateway_memory.ground import get_logger, local_time
+from gateway_memory.ground.holds import Holds, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
@@ -125,11 +126,12 @@ def known(near: Near) -> Known:
     entry = near.stored.entry
     return Known(
         id=entry.id,
-        text=entry.text,
+        text=plain_of(entry.text),
         cosine=near.cosine,
         overlap=near.overlap,
         importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
         protected=near.stored.file == MEMORY_FILE,
+        on=noted_days(entry.text),
     )
 
 
@@ -140,19 +142,46 @@ def drafted(memory: MemoryRecord, text: str, turn: int = 0) -> Known:
     """
     return Known(
         id=memory.id,
-        text=memory.text,
+        text=plain_of(memory.text),
         cosine=None,
-        overlap=text_overlap(memory.text, text),
+        overlap=text_overlap(plain_of(memory.text), text),
         importance=memory.importance,
         same_message=memory.turn == turn > 0,
+        on=noted_days(memory.text),
     )
 
 
+def decided(candidate: Candidate, compared: Sequence[Known]) -> Decision:
+    """Decide what to do with a candidate. The same words about another day are news: "dentist tomorrow", a month on."""
+    decision = decide(candidate, compared)
+    if decision.action not in ("skip", "update") or not (candidate.holds and candidate.holds.on):
+        return decision
+    target = next((each for each in compared if each.id == decision.target), None)
+    if target and target.on and not set(target.on) & set(candidate.holds.on):
+        return Decision(action="add", target=None, reason="another_day")
+    return decision
+
+
+def in_time(candidate: Candidate, day: date) -> Candidate:
+    """Return a candidate of a day with when it holds: as a host says, by its words, else by the words it comes from."""
+    if candidate.holds is not None:
+        return candidate
+    standing = traits_of(candidate.category).standing
+    holds = holds_of(candidate.content, day, standing=standing)
+    if holds == Holds(exact=holds.exact) and candidate.quote:
+        quoted = holds_of(candidate.quote, day, standing=standing)
+        holds = holds if quoted.unsure else quoted
+    if candidate.expires and holds.last is None:
+        holds = replace(holds, until=candidate.expires, exact=False)
+    return replace(candidate, holds=holds)
+
+
 def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: str, file: str) -> MemoryRecord:
-    """Return a candidate as a memory that comes from a turn."""
+    """Return a candidate as a memory that comes from a turn. Its line tells when it holds (see `in_time`)."""
+    holds = candidate.holds or Holds(exact=True)
     return MemoryRecord(
         id=identity,
-        text=one_line(candidate.content),
+        text=one_line(candidate.content if holds.exact else with_note(candidate.content, holds)),
         file=file,
         at=turn.at,
         session_key=turn.session_key,
@@ -163,7 +192,7 @@ def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: st
         confidence=candidate.confidence,
         entities=candidate.entities,
         turn=turn.id,
-        expires=candidate.expires.isoformat() if candidate.expires else "",
+        expires=holds.last.isoformat() if holds.last else "",
         quote=one_line(candidate.quote),
     )
 

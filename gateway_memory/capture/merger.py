@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final
@@ -12,14 +13,13 @@ from extractor import (
     Decision,
     Doubt,
     Known,
-    decide,
     doubt_of,
     meaning_of,
     says,
     stands_alone,
     understood,
 )
-from gateway_memory.capture.executor import Draft, PlanExecutor, drafted, known, record_of_candidate
+from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -83,6 +83,7 @@ class Merger:
         self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
     ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
+        candidate = in_time(candidate, self._day(turn))
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
         reworded = [memory for memory in draft.by_rules if await self._rewords(candidate, turn, memory, near, draft)]
@@ -114,6 +115,7 @@ class Merger:
 
         near: the stored memories to which it was compared, by id. reworded: memories of the draft that it replaces.
         """
+        candidate = in_time(candidate, self._day(turn))
         if decision.action == "skip":
             draft.note("skipped", decision.reason, decision.target or "", turn=turn.id)
             return
@@ -137,6 +139,7 @@ class Merger:
         draft.by_rules = [memory for memory in draft.by_rules if memory not in reworded]
         settings = self._runtime.settings_of(turn.session_key).auto_extract
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
+        curated = curated and not (candidate.holds and candidate.holds.passes)
         curated = curated or any(memory.file == MEMORY_FILE for memory in replaced)
         size = len(one_line(candidate.content).encode()) + LINE_OVERHEAD
         if curated and size > draft.room:
@@ -194,7 +197,7 @@ class Merger:
         """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
         if reworded and candidate.doubt:
             return Decision(action="skip", target=reworded[0].id, reason="known")
-        decision = decide(candidate, compared)
+        decision = decided(candidate, compared)
         by_model = draft.decided.get(candidate)
         if by_model is None or decision.reason not in OPEN:
             return decision
@@ -258,6 +261,9 @@ class Merger:
         )
         draft.note("waits", doubt, memory.id, turn=turn.id)
 
+    def _day(self, turn: PendingTurn) -> date:
+        return date.fromisoformat(self._runtime.day_of(turn.at))
+
     async def room(self, scope: Scope) -> int:
         """Return the number of bytes by which MEMORY.md may still grow."""
         _, size = (await self._storage.documents.scan(scope)).get(MEMORY_FILE, (0, 0))
@@ -306,4 +312,4 @@ def _as_change(candidate: Candidate, changed: MemoryRecord) -> Candidate:
 def _alike(candidate: Candidate, reviews: Sequence[Review]) -> Decision:
     """Return what merging would do with a candidate if the reviews were memories."""
     content = candidate.content
-    return decide(replace(candidate, supersedes=()), [drafted(review.memory, content) for review in reviews])
+    return decided(replace(candidate, supersedes=()), [drafted(review.memory, content) for review in reviews])

@@ -11,9 +11,10 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Final
 
-from extractor import Named, NameKind, coming, is_over, names_in, own_name, same_text, says_name, traits_of
+from extractor import Named, NameKind, names_in, own_name, same_text, says_name, traits_of
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.context.start import waiting_reviews
+from gateway_memory.ground.holds import coming, is_over
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import UNWRITTEN, MemoryRecord

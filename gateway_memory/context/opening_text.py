@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol, TypeVar
 
-from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
+from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.ground.holds import is_over
 from gateway_memory.scope import Kind
 from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line, without_spaces

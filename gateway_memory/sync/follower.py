@@ -6,12 +6,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from extractor import own_words, telling, traits_of, without_quotations
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger, noon_of
+from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import EPISODE_PAGES
@@ -21,7 +23,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, without_spaces
 from gateway_memory.store.plan import MemoryRecord
 from notifier import Announcer, MemoryChange
-from recall import Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
+from recall import FOR_GOOD, Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
 
 log = get_logger(__name__)
 
@@ -212,7 +214,9 @@ class Follower:
             if identity in ids:
                 continue
             ids.add(identity)
-            entries.append(_entry(block, identity, memories.get(identity), default_at, curated=file == MEMORY_FILE))
+            known = memories.get(identity)
+            day = date.fromisoformat(self._runtime.day_of(known.at if known else default_at))
+            entries.append(_entry(block, identity, known, default_at, day, curated=file == MEMORY_FILE))
         return entries, lost
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
@@ -221,11 +225,16 @@ class Follower:
         return saved if noon is None else min(noon, saved)
 
 
-def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at: float, *, curated: bool) -> Entry:
+def _entry(
+    block: Block, identity: str, memory: MemoryRecord | None, default_at: float, day: date, *, curated: bool
+) -> Entry:
+    """Return a block as the index has it. default_at: its time, day: its day, where the journal knows no other."""
     importance = importance_of(block.annotations)
     if importance is None:
         usual = "high" if curated and block.kind == "item" else "normal"
         importance = IMPORTANCE[memory.importance if memory else usual]
+    standing = traits_of(memory.category).standing if memory else False
+    holds = holds_of(block.text, day, standing=standing) if block.kind == "item" else Holds()
     return Entry(
         id=identity,
         text=block.text,
@@ -237,9 +246,9 @@ def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at:
         confidence=block.confidence,
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else noted(block.annotations).get("trigger", ""),
-        until=memory.expires if memory else "",
+        until=holds.last.isoformat() if holds.last else FOR_GOOD if holds.every or holds.begins else "",
         turn=memory.turn if memory else 0,
-        standing=traits_of(memory.category).standing if memory else False,
+        standing=standing,
     )
 
 

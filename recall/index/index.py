@@ -15,7 +15,7 @@ from recall.ranking import rank
 from recall.rows.replacement import cleaned, same_text
 from recall.rows.sql import Rows
 from recall.rows.tables import POSTING, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
-from recall.text.dates import Span
+from recall.text.questions import Span
 from recall.text.words import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.tables import table
-from recall.text.dates import Span
+from recall.text.questions import Span
 
 # The word index of one scope: numpy postings in a few segments, added to without rebuilding.
 #

@@ -24,6 +24,7 @@ create index row_of_scope on row (scope, sequence);
 create index row_of_time on row (scope, at);
 create index row_telling on row (scope, importance) where kind = 'episode' and importance > 0.5;
 create index if not exists row_of_category on row (scope, category, at);  -- of a later version: older files get it
+create index if not exists row_dated on row (scope, until) where until <> '';
 create index row_of_file on row (scope, file);
 create index row_revision on row (scope, revision);
 create index row_pending on row (sequence) where embedded = 0;

@@ -333,6 +333,11 @@ class Rows:
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by {at} desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
 
+    def coming(self, scope: str, day: str, limit: int) -> Sequence[Stored]:
+        """Return the items that hold until a day (YYYY-MM-DD) or later, those that end first before the others."""
+        where = "r.scope = ? and r.kind = 'item' and r.type <> 'S' and r.until <> '' and r.until >= ?"
+        return self._stored(scope, f"{where} order by r.until, r.at desc limit ?", day, limit)
+
     def began(self, scope: str) -> float:
         """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
         where = "r.scope = ? and r.kind = 'item' and r.type <> 'S' order by r.at limit 1"

@@ -84,7 +84,7 @@ class ScopeSize(NamedTuple):
 
 # The tables of index.sqlite. A file of another format is replaced: the index can always be made again.
 
-FORMAT = "7"
+FORMAT = "8"
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from recall.tables import table
-from recall.text.dates import Span, looks_back, spans_of
+from recall.text.questions import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
 from recall.text.words import alike, clean_text, terms_of, tokens_of
 

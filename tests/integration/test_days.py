@@ -15,7 +15,7 @@ from gateway_memory.hooks.words import lines_of
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, Entry, Recaller, RecallSettings, SearchRequest, Stored
-from recall.text.dates import spans_of
+from recall.text.questions import spans_of
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 WORDS = RecallSettings(embedder=EmbedderSettings(provider="none"))

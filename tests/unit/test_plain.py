@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from extractor import Candidate, Turn, extract_rules, traits_of
-from extractor.language.kind import is_english_with_han, simplified
+from extractor.language.kind import is_english_with_han
+from gateway_memory.ground.han import simplified
 
 ROWS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "plain.jsonl").read_text("utf-8").splitlines()

@@ -1,0 +1,369 @@
+"""When a line holds: on a day, until a day, or again and again; and the day that is written at its end.
+
+A line says itself when it holds, so that its file is true for whoever reads it: "I have a dentist appointment tomorrow
+at 3pm (Sunday 29 November 2026)". The words stay as they were said; the note at the end is read before them, and
+whoever changes it by hand changes when the line holds.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+from typing import Final
+
+from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, year_of
+from gateway_memory.ground.dates import begins, is_habit, is_past, is_told_today, mentions, read_every, time_of
+from gateway_memory.ground.han import has_han
+
+_NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
+_MONTHS: Final = "January February March April May June July August September October November December".split()
+_WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_HAN_WEEKDAYS: Final = "一二三四五六日"
+_ANY_WEEKDAY: Final = rf"(?:(?:{'|'.join(_WEEKDAYS)}) )?"
+_ANY_MONTH: Final = "|".join(_MONTHS)
+_SPAN: Final = re.compile(
+    rf"(?P<until>until )?{_ANY_WEEKDAY}(?:(?P<day>\d{{1,2}})(?: (?P<month>{_ANY_MONTH}))?(?: (?P<year>\d{{4}}))? ?– ?)?"
+    rf"{_ANY_WEEKDAY}(?:(?P<last_day>\d{{1,2}}) )?(?:(?P<last_month>{_ANY_MONTH}) )?(?P<last_year>\d{{4}})"
+    r"(?:, (?P<time>\d\d:\d\d))?"
+)
+_HAN_SPAN: Final = re.compile(
+    r"(?P<until>至)?(?P<year>\d{4})年(?:(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})日(?:星期[一二三四五六日])?"
+    r"(?:至(?:(?P<last_year>\d{4})年)?(?:(?P<last_month>\d{1,2})月)?(?P<last_day>\d{1,2})日)?)?)?"
+    r"(?: (?P<time>\d\d:\d\d))?"
+)
+_MOST_NOTED: Final = 3
+_TWO_MONTHS: Final = 62
+_REMEMBERED: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds:
+    """When something holds; with nothing set, always.
+
+    on: the days on which it happens, the earliest first. until: the last day of what is so for a time. every: when it
+    comes again. time: of the day, "15:00", or "". begins: whether it begins on its day and goes on. behind: whether it
+    is told as past, so that it stays true. unsure: whether it names a day that nobody could tell. exact: whether its
+    words give the day and the year.
+    """
+
+    on: tuple[Span, ...] = ()
+    until: date | None = None
+    every: Every | None = None
+    time: str = ""
+    begins: bool = False
+    behind: bool = False
+    unsure: bool = False
+    exact: bool = False
+
+    @property
+    def last(self) -> date | None:
+        """The last day on which it holds; None where it has none."""
+        if self.until is not None:
+            return self.until
+        if not self.on or self.behind or self.begins or self.every:
+            return None
+        return max(span.last for span in self.on)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it belongs to the log of a day: it happens on a day, ends on one, or on one that nobody can tell."""
+        return bool(self.until or (self.on and not self.begins) or self.unsure) and self.every is None
+
+    def is_over(self, today: date) -> bool:
+        """Return whether it held, and holds no more."""
+        return self.last is not None and self.last < today
+
+    def coming(self, today: date) -> Span | None:
+        """Return when it happens next, today or later; None where nothing is ahead."""
+        if self.every is not None:
+            following = self.every.after(date.fromordinal(today.toordinal() - 1))
+            return day_span(following) if following else None
+        if self.behind:
+            return None
+        ahead = [span for span in self.on if span.last >= today]
+        return ahead[0] if ahead else None
+
+
+def holds_of(text: str, day: date, *, standing: bool = False) -> Holds:
+    """Return when a line of a day holds: by the note at its end, else by its words.
+
+    standing: whether it is a standing wish, whose weekday is that of every week.
+    """
+    return _holds_of(text, day, standing)
+
+
+def is_over(text: str, stated: date, today: date) -> bool:
+    """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
+    return holds_of(text, stated).is_over(today)
+
+
+def coming(text: str, stated: date, today: date) -> date | None:
+    """Return the day, today or later, of which a text of a day tells as what is ahead; None where it tells of none.
+
+    What is so on most days is not ahead, nor is a stretch of more than two months.
+    """
+    holds = holds_of(text, stated)
+    if holds.every is not None and not holds.every.is_rare:
+        return None
+    span = holds.coming(today)
+    return max(span.first, today) if span and span.days <= _TWO_MONTHS else None
+
+
+@lru_cache(maxsize=_REMEMBERED)  # openings and reply blocks ask it of the same lines
+def _holds_of(text: str, day: date, standing: bool) -> Holds:  # noqa: FBT001 - a key of the cache
+    words = plain_of(text)
+    note = text[len(words) :]
+    said = _said(words, day, standing=standing)
+    if not note:
+        return said
+    return _noted(note, replace(said, exact=True), day)
+
+
+def _said(words: str, day: date, *, standing: bool) -> Holds:
+    named = mentions(words, day)
+    every = next((mention.every for mention in named if mention.every), None)
+    habit = standing or is_habit(words)
+    on: list[tuple[Span, bool]] = []
+    until: date | None = None
+    unsure, exact = False, True
+    for mention in named:
+        if mention.every:
+            continue
+        past = is_past(words, mention)
+        span = mention.meant(day, past=past)
+        past = past or (span == day_span(day) and is_told_today(words))
+        if span is None:
+            unsure = True
+        elif mention.weekday and habit and not (mention.bound or past):
+            every = every or Every(weekdays=frozenset({span.first.weekday()}))
+        elif mention.bound == "until":
+            until, exact = max(span.last, until or span.last), exact and mention.exact
+        else:
+            on.append((span, past))
+            exact = exact and mention.exact
+    spans = _closest(span for span, _ in on)
+    behind = bool(spans) and all(span.last < day or (past and span.first <= day) for span, past in on)
+    if every is not None:
+        return Holds(every=every, until=until, exact=exact, time=time_of(words))
+    return Holds(
+        on=spans,
+        until=until,
+        time=time_of(words) if spans and spans[0].days == 1 else "",
+        begins=bool(spans) and not behind and until is None and begins(words),
+        behind=behind and until is None,
+        unsure=unsure and not (spans or until),
+        exact=exact,
+    )
+
+
+def _closest(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return spans in order, without those in which another one lies: "tomorrow" tells more than "this week"."""
+    known = sorted(set(spans))
+    return tuple(
+        span
+        for span in known
+        if not any(other != span and span.first <= other.first and other.last <= span.last for other in known)
+    )
+
+
+def _noted(note: str, said: Holds, day: date) -> Holds:
+    """Return when a line with a note holds; the words tell what the note leaves open."""
+    spans, until, time = [], None, said.time
+    for part in re.split(r"[;；]\s*", _inner(note)):
+        if (every := read_every(part)) is not None:
+            return replace(said, every=every, on=(), until=None, unsure=False)
+        span, is_end, at = _span_of(part)
+        time = at or time
+        if is_end:
+            until = span.last
+        else:
+            spans.append(span)
+    on = tuple(sorted(spans))
+    behind = (bool(on) and on[-1].last < day) or (said.behind and bool(on) and on[-1].first <= day)
+    begun = said.begins or (bool(on) and not behind and begins(note))
+    return replace(said, on=on, until=until, time=time, behind=behind, begins=begun and bool(on), unsure=False)
+
+
+def _inner(note: str) -> str:
+    return note.strip().strip("()（）").strip()
+
+
+def plain_of(text: str) -> str:
+    """Return a line without the note at its end."""
+    match = _NOTE.search(text)
+    if match is None or not match.start():
+        return text
+    try:
+        for part in re.split(r"[;；]\s*", (match[1] or match[2]).strip()):
+            if read_every(part) is None:
+                _span_of(part)
+    except ValueError:
+        return text
+    return text[: match.start()]
+
+
+def noted_days(text: str) -> tuple[Span, ...]:
+    """Return the days that the note at the end of a line tells, until which it holds or on which it happens."""
+    note = text[len(plain_of(text)) :]
+    parts = re.split(r"[;；]\s*", _inner(note)) if note else []
+    return tuple(_span_of(part)[0] for part in parts if read_every(part) is None)
+
+
+def _span_of(text: str) -> tuple[Span, bool, str]:
+    """Return the span that a note tells, whether it is an end, and the time. Raises ValueError: it tells none."""
+    match = _SPAN.fullmatch(text) or _HAN_SPAN.fullmatch(text)
+    if match is None:
+        raise ValueError("no day")
+    parts = match.groupdict()
+    if match.re is _HAN_SPAN:
+        year, month, day = int(parts["year"]), parts["month"], parts["day"]
+        span = _whole(year, month, day)
+        if parts["last_day"]:
+            last = date(int(parts["last_year"] or year), int(parts["last_month"] or month), int(parts["last_day"]))
+            span = Span(span.first, last)
+    else:
+        year = int(parts["last_year"])
+        month = str(_MONTHS.index(parts["last_month"]) + 1) if parts["last_month"] else None
+        span = _whole(year, month, parts["last_day"])
+        if parts["day"]:
+            first_month = _MONTHS.index(parts["month"]) + 1 if parts["month"] else int(month or 1)
+            span = Span(date(int(parts["year"] or year), first_month, int(parts["day"])), span.last)
+    return span, bool(parts["until"]), parts["time"] or ""
+
+
+def _whole(year: int, month: str | None, day: str | None) -> Span:
+    if month is None:
+        return year_of(year)
+    return day_span(date(year, int(month), int(day))) if day else month_of(year, int(month))
+
+
+# Write the note.
+
+
+def dated(text: str, day: date, *, standing: bool = False) -> str:
+    """Return a line of a day with the days that it tells at its end, unless its words or a note give them."""
+    holds = holds_of(text, day, standing=standing)
+    if holds.exact or plain_of(text) != text:
+        return text
+    return with_note(text, holds)
+
+
+def with_note(text: str, holds: Holds) -> str:
+    """Return a line with when it holds at its end, in its own language, in the place of another note."""
+    chinese = _is_chinese(text)
+    notes = [note_of(span, chinese=chinese) for span in holds.on[:_MOST_NOTED]]
+    if holds.time and len(notes) == 1 and not time_of(plain_of(text)):
+        notes[0] += f" {holds.time}" if chinese else f", {holds.time}"
+    if holds.until is not None:
+        end = note_of(day_span(holds.until), chinese=chinese)
+        notes.append(f"至{end}" if chinese else f"until {end}")
+    if holds.every is not None and not notes and read_every(text) is None:
+        notes.append(every_of(holds.every, chinese=chinese))
+    if not any(notes):
+        return text
+    words = plain_of(text).rstrip()
+    return f"{words}（{'；'.join(notes)}）" if chinese else f"{words} ({'; '.join(notes)})"
+
+
+def _is_chinese(text: str) -> bool:
+    return 2 * sum(map(has_han, text)) > len(re.findall(r"[A-Za-z]+", text))
+
+
+def note_of(span: Span, *, chinese: bool) -> str:
+    """Return a span in words: "Sunday 29 November 2026", "3–12 April 2027", 2026年11月29日星期日."""
+    first = span.first
+    if span == year_of(first.year):
+        return f"{first.year}年" if chinese else str(first.year)
+    if span == month_of(first.year, first.month):
+        return f"{first.year}年{first.month}月" if chinese else f"{_MONTHS[first.month - 1]} {first.year}"
+    return _chinese(span) if chinese else _english(span)
+
+
+def _chinese(span: Span) -> str:
+    first, last = span.first, span.last
+    start = f"{first.year}年{first.month}月{first.day}日"
+    if first == last:
+        return f"{start}星期{_HAN_WEEKDAYS[first.weekday()]}"
+    year = f"{last.year}年" if last.year != first.year else ""
+    month = f"{last.month}月" if year or last.month != first.month else ""
+    return f"{start}至{year}{month}{last.day}日"
+
+
+def _english(span: Span) -> str:
+    first, last = span.first, span.last
+    end = f"{last.day} {_MONTHS[last.month - 1]} {last.year}"
+    if first == last:
+        return f"{_WEEKDAYS[first.weekday()]} {end}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{end}"
+    year = f" {first.year}" if first.year != last.year else ""
+    return f"{first.day} {_MONTHS[first.month - 1]}{year} – {end}"
+
+
+def every_of(every: Every, *, chinese: bool) -> str:
+    """Return what recurs in words: "every Tuesday", 每月5日; "" where they say no more than that it does."""
+    if every.lunar or not every.known or every.rule:
+        return ""
+    if every.day and every.month:
+        return f"每年{every.month}月{every.day}日" if chinese else f"every {every.day} {_MONTHS[every.month - 1]}"
+    if every.day:
+        return f"每月{every.day}日" if chinese else f"on the {_ordinal(every.day)} of every month"
+    if not every.weekdays:
+        return "每天" if chinese else "every day"
+    days = sorted(every.weekdays)
+    if chinese:
+        return "每周" + "、".join(_HAN_WEEKDAYS[day] for day in days)
+    return "every " + " and ".join(_WEEKDAYS[day] for day in days)
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004
+    return f"{number}{suffix}"
+
+
+# What a caller gives.
+
+
+def given(*, on: str = "", until: str = "", every: str = "") -> Holds:
+    """Return when something holds as a caller gives it.
+
+    on: a day, a day and a time, or a span: "2026-11-29", "2026-11-29 15:00", "2026-11-29/2026-12-03". until: a day.
+    every: "tuesday", "monday and thursday", "day", "5" of each month, "14 March" or "03-14" of each year.
+
+    Raises:
+        ValueError: one of them says no such thing; the message says which, and what is expected.
+    """
+    spans, time = _given_days(on) if on else ((), "")
+    ends: date | None = None
+    if until:
+        try:
+            ends = date.fromisoformat(until)
+        except ValueError as error:
+            raise ValueError("until: expected a day as YYYY-MM-DD") from error
+    again = _given_every(every) if every else None
+    return Holds(on=spans, until=ends, every=again, time=time, exact=not (on or until or every))
+
+
+def _given_days(on: str) -> tuple[tuple[Span, ...], str]:
+    first, _, last = on.partition("/")
+    day, _, time = first.strip().replace("T", " ").partition(" ")
+    try:
+        start = date.fromisoformat(day)
+        end = date.fromisoformat(last.strip()) if last else start
+    except ValueError:
+        start, end = date.max, date.min
+    if end < start or (time and not re.fullmatch(r"(?:[01]\d|2[0-3]):[0-5]\d", time)):
+        raise ValueError("on: expected YYYY-MM-DD, YYYY-MM-DD HH:MM, or YYYY-MM-DD/YYYY-MM-DD for several days")
+    return (Span(start, end),), time
+
+
+def _given_every(text: str) -> Every:
+    plain = text.strip().lower()
+    if match := re.fullmatch(r"(?:(\d{1,2})-)?(\d{1,2})", plain):
+        every = Every(month=int(match[1] or 0), day=int(match[2]))
+        if every.month <= DECEMBER and 1 <= every.day <= 31 and every.after(date(2026, 1, 1)):  # noqa: PLR2004
+            return every
+    elif found := read_every(plain) or read_every(f"every {plain}") or read_every(f"每{plain}"):
+        return found
+    raise ValueError('every: expected weekdays ("tuesday"), "day", a day of the month ("5") or of the year ("03-14")')
