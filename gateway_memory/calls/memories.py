@@ -13,6 +13,7 @@ from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import Content, as_query, count_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.ground import get_logger
+from gateway_memory.ground.holds import given
 from gateway_memory.identity import Facts, without_secrets
 from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
 from gateway_memory.session import Session
@@ -257,6 +258,9 @@ class MemoryCalls(ConversationCalls):
         type: MemoryType = "W",  # noqa: A002 - `type` is the name in the files: W, B, O or S
         entities: Sequence[str] | None = (),
         confidence: float = 0.9,
+        on: str = "",
+        until: str = "",
+        every: str = "",
     ) -> str:
         """Save a fact that the agent states, and return its id; that of the review if a person must approve it first.
 
@@ -267,9 +271,12 @@ class MemoryCalls(ConversationCalls):
         type: W, B, O, or S for a stage summary.
         entities: the names that the fact is about.
         confidence: from 0 to 1.
+        on, until, every: when it holds, "" for what the text tells. The line says it at its end. on: "2026-11-29",
+        "2026-11-29 15:00" or "2026-11-29/2026-12-03". until: its last day, as "2026-12-01". every: "tuesday", "monday
+        and thursday", "5" of each month, "03-14" of each year.
 
         Raises:
-            UsageError: the type is unknown, the confidence is out of range, or a value is not text.
+            UsageError: the type is unknown, the confidence is out of range, a value is not text, or no such day.
             StoreError: the fact could not be written.
         """
         opened = self._opened(session)
@@ -277,8 +284,14 @@ class MemoryCalls(ConversationCalls):
             raise UsageError(f"type={type!r}: expected W, B, O or S")
         confidence = share_of(confidence, "confidence")
         text, named = text_of(content, "content"), texts_of(entities, "entities")
+        try:
+            holds = given(on=on, until=until, every=every) if on or until or every else None
+        except ValueError as error:
+            raise UsageError(str(error)) from error
         await opened.starter.ready_to_write(session)
-        outcome = await opened.saver.save_fact(session, content=text, type=type, entities=named, confidence=confidence)
+        outcome = await opened.saver.save_fact(
+            session, content=text, type=type, entities=named, confidence=confidence, holds=holds
+        )
         return outcome.id if outcome else ""
 
     async def before_compaction(

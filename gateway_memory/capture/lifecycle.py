@@ -29,6 +29,7 @@ from gateway_memory.capture.reader import Reader
 from gateway_memory.edge.prompts import is_chinese, is_significant
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.ground import get_logger
+from gateway_memory.ground.holds import Holds
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session, SessionRegistry
@@ -87,6 +88,7 @@ class Saver:
         type: MemoryType,  # noqa: A002 - the name of the option
         entities: tuple[str, ...],
         confidence: float,
+        holds: Holds | None = None,
     ) -> ReceiptLine | None:
         """Save a fact or a stage summary (S) that the agent states; None if nothing of it may be saved."""
         text = await compute(without_holes, clean(content).text)
@@ -106,6 +108,7 @@ class Saver:
             type=type,
             importance="normal",
             confidence=confidence,
+            holds=holds,
             entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
         )
         candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)

@@ -124,6 +124,9 @@ async def _save_fact(memory: GatewayMemory, session: Session, args: argparse.Nam
         type=args.type,
         entities=_parts([args.entities], ","),
         confidence=args.confidence,
+        on=args.on,
+        until=args.until,
+        every=args.every,
     )
     note = secret_note(args.content)
     if not identity:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from extractor import has_han
 from gateway_memory.capture.requests import asked_to_forget
+from gateway_memory.commands.coming import coming, coming_record
 from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
 from gateway_memory.commands.memories import correct, forget, forget_named, list_memories, list_record, pin
 from gateway_memory.commands.receipts import (
@@ -68,6 +69,7 @@ COMMANDS: Final = (
     Command(name="status", run=status, record=status_record, shell=Shell()),
     Command(name="search", run=search, record=search_record, shell=Shell(words="*", metavar="QUERY", options=OPTIONS)),
     Command(name="list", run=list_memories, record=list_record, shell=Shell()),
+    Command(name="coming", run=coming, record=coming_record, shell=Shell(words="*", metavar="DAYS")),
     Command(name="forget", run=forget, shell=_ID, changes=True),
     Command(name="correct", run=correct, shell=_ID, changes=True),
     Command(name="pin", run=pin, shell=_ID, changes=True),

@@ -252,11 +252,13 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
         return False
     if left.lower() in ("a", "an", "any", "some"):
         return True
-    continues = not _PATTERNS["compound"].match(text[match.end() :].lower())
+    after = text[match.end() :].lower()
+    opens = not before.strip() or before.rstrip()[-1] in ".,;:!?-–—"
+    continues = not (_PATTERNS["compound"].match(after) or (opens and _PATTERNS["clause"].match(after)))
     if kind == "day of month":
         return continues and not match[0].startswith("the")
     if kind == "feast":
-        return continues and match[0] in _ONE_WORD
+        return left.lower() == "in" or (continues and match[0] in _ONE_WORD)
     name, is_capital = match["weekday"], text[match.start("weekday")].isupper()
     in_a_name = is_capital and left[:1].isupper() and len(left) > 1 and before.strip() != left
     # "Tuesday night's quiz" is on Tuesday.

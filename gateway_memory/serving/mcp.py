@@ -310,10 +310,15 @@ def _add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C90
             Field(description="W: about the world; B: about the user's life and projects; O: what the user likes"),
         ] = "B",
         entities: Annotated[list[str] | None, Field(description="the names that it is about", max_length=20)] = None,
+        on: Annotated[str, Field(description="when it happens: YYYY-MM-DD, YYYY-MM-DD HH:MM, or a span DAY/DAY")] = "",
+        until: Annotated[str, Field(description="the last day on which it is so, YYYY-MM-DD")] = "",
+        every: Annotated[str, Field(description='when it comes again: "tuesday", "5" of each month, "03-14"')] = "",
     ) -> Saved:
         """Save a fact that later conversations should know. Nothing that is private, secret or saved already."""
         memory, session = await context_of()
-        saved = await memory.save_fact(session, content=content, type=type, entities=entities)
+        saved = await memory.save_fact(
+            session, content=content, type=type, entities=entities, on=on, until=until, every=every
+        )
         return Saved(saved=bool(saved), id=saved, reason=secret_note(content))
 
     @server.tool(title="Save the session's summary", annotations=_WRITES)

@@ -213,6 +213,9 @@ class Fact(Written):
     type: Literal["W", "B", "O", "S"] = "W"
     entities: Texts = []
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.9
+    on: str = ""
+    until: str = ""
+    every: str = ""
 
 
 class Summary(Written):

@@ -18,7 +18,8 @@ from typing import Any, Final, get_args
 
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import noon_of
+from gateway_memory.ground import local_time, noon_of
+from gateway_memory.ground.holds import given, holds_of, with_note
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
@@ -118,6 +119,17 @@ def _is_day(text: str) -> bool:
         return False
 
 
+def _in_time(text: str, day: date, expires: str, times: Mapping[str, str]) -> tuple[str, str]:
+    """Return a line with when it holds at its end, and its last day. times: as `holds.given` takes them."""
+    if any(times.values()):
+        holds = given(**times)
+    else:
+        holds = holds_of(text, day)
+        if expires and holds.last is None:
+            holds = replace(holds, until=date.fromisoformat(expires), exact=False)
+    return text if holds.exact else with_note(text, holds), holds.last.isoformat() if holds.last else ""
+
+
 def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
     own = raw.get("kind") in ("memory", "past", "review")
     text = raw.get("text") if own else raw.get("content")
@@ -132,19 +144,22 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
     identity, expires, outdates = _text(raw, "id"), _text(raw, "expires"), _text(raw, "outdates")
     if expires and not _is_day(expires):
         raise ValueError("expires: expected a day of the calendar as YYYY-MM-DD")
+    times = {name: _text(raw, name) for name in ("on", "until", "every")}
+    at = _time(raw.get("at", raw.get("timestamp")), default_at, raw.zone)
+    line, last = _in_time(clean(text).text, local_time(at, raw.zone).date(), expires, times)
     annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",
-        text=clean(text).text,
+        text=line,
         file="",
-        at=_time(raw.get("at", raw.get("timestamp")), default_at, raw.zone),
+        at=at,
         type=kind,
         category=_name(_text(raw, "category"))[:40],
         importance="high" if raw.get("importance") == "high" else "normal",
         confidence=_share(raw.get("confidence", 1.0)),
         entities=_names(raw.get("entities")),
         session_key=_session_key(session, own=own),
-        expires=expires,
+        expires=last,
         outdates=outdates if own and _ID.fullmatch(outdates) else "",
         annotations=tuple(filter(is_annotation, annotations)) if own else (),
     )
@@ -330,12 +345,17 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         if day and observed is None:  # the example of an empty form
             continue
         weight = importance_of(block.annotations)
+        said = at if observed is None else observed
+        content, last = block.text, ""
+        if observed is not None or is_day_file(file):  # else nobody knows from which day "tomorrow" counts
+            content, last = _in_time(block.text, local_time(said, zone).date(), "", {})
         important = file == MEMORY_FILE if weight is None else weight >= _IMPORTANT
         record = MemoryRecord(
             id=block.id if block.marked else "",
-            text=block.text,
+            text=content,
             file=file,
-            at=at if observed is None else observed,
+            at=said,
+            expires=last,
             importance="high" if important else "normal",
             type="B" if day and not block.marked else block.type,
             confidence=block.confidence,

@@ -1,0 +1,137 @@
+"""A memory says when it holds: in its line, in what is coming, and by not being told when it is over."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory, UsageError
+from gateway_memory.testing import Clock, memory_for_tests
+
+SATURDAY = "2026-11-28T09:00:00+00:00"
+SAID = (
+    "Remember that I have a dentist appointment tomorrow at 3pm",
+    "I'm on antibiotics until Tuesday",
+    "My dad passed away two days ago",
+    "Remember that my flight to Porto is on Monday at 9",
+    "别忘了明早八点半开家长会",
+    "我弟下周六结婚",
+    "My choir practice is every Tuesday at 7",
+    "I have a cat called Momo",
+)
+
+
+async def tell(memory: GatewayMemory, *messages: str) -> None:
+    session = await memory.start_session("told", user=OWNER)
+    for message in messages:
+        await memory.after_reply(session, user=message, reply="OK")
+    await memory.flush()
+    await memory.end_session(session, reason="completed")
+
+
+async def opening(memory: GatewayMemory, key: str) -> str:
+    session = await memory.start_session(key, user=OWNER)
+    return await memory.opening(session)
+
+
+@pytest.mark.files
+async def test_each_line_has_its_day_and_what_passes_stays_in_the_log_of_its_day(tmp_path: Path) -> None:
+    async with memory_for_tests(workspace=tmp_path, clock=Clock(SATURDAY)) as memory:
+        await tell(memory, *SAID)
+    day = re.sub(r" <!--.*?-->", "", (tmp_path / "memory" / "2026-11-28.md").read_text("utf-8"))
+    for line in (
+        "- I have a dentist appointment tomorrow at 3pm (Sunday 29 November 2026)",
+        "- I'm on antibiotics until Tuesday (until Tuesday 1 December 2026)",
+        "- My dad passed away two days ago (Thursday 26 November 2026)",
+        "- my flight to Porto is on Monday at 9 (Monday 30 November 2026)",
+        "- 明早八点半开家长会（2026年11月29日星期日）",
+        "- 我弟下周六结婚（2026年12月5日星期六）",
+    ):
+        assert line in day.splitlines()
+    assert "dentist" not in (tmp_path / "MEMORY.md").read_text("utf-8")
+
+
+async def test_what_is_over_leaves_the_opening_and_what_is_true_stays() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(memory, *SAID)
+        before = await opening(memory, "before")
+        for word in ("dentist", "antibiotics", "flight", "家长会", "结婚", "passed away", "Momo"):
+            assert word in before
+        clock.turn(days=3)
+        after = await opening(memory, "after")
+        for word in ("dentist", "flight", "家长会"):
+            assert word not in after
+        for word in ("antibiotics", "结婚", "passed away", "choir", "Momo"):
+            assert word in after
+        clock.turn(days=117)
+        later = await opening(memory, "later")
+        for word in ("antibiotics", "结婚", "dentist"):
+            assert word not in later
+        for word in ("passed away two days ago (Thursday 26 November 2026)", "choir", "Momo"):
+            assert word in later
+
+
+async def test_what_is_coming_is_listed_the_soonest_first() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(memory, *SAID)
+        session = await memory.start_session("asking", user=OWNER)
+        record = await memory.record(session, "coming")
+        assert [(row["day"], row["time"]) for row in record["coming"]] == [
+            ("2026-11-29", "08:30"),
+            ("2026-11-29", "15:00"),
+            ("2026-11-30", ""),
+            ("2026-12-01", ""),
+            ("2026-12-05", ""),
+        ]
+        answer = await memory.command(session, "/memory coming 1")
+        assert answer is not None
+        assert "dentist" in answer
+        assert "Porto" not in answer
+        assert "expected" not in (await memory.command(session, "/memory 日程 400") or "")
+        clock.turn(days=60)
+        (choir,) = (await memory.record(session, "coming", "7"))["coming"]
+        assert choir["day"] == "2027-02-02"
+
+
+async def test_a_caller_says_when_a_fact_holds() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        session = await memory.start_session("agent", user=OWNER)
+        await memory.save_fact(session, content="The boiler is serviced", on="2026-12-03 10:00")
+        await memory.save_fact(session, content="The lift is out of order", until="2026-12-01")
+        await memory.save_fact(session, content="The bins are emptied", every="thursday")
+        found = [hit.text for hit in await memory.search(session, "", kinds=["memory"])]
+        assert sorted(found) == [
+            "The bins are emptied (every Thursday)",
+            "The boiler is serviced (Thursday 3 December 2026, 10:00)",
+            "The lift is out of order (until Tuesday 1 December 2026)",
+        ]
+        with pytest.raises(UsageError, match="on: expected YYYY-MM-DD"):
+            await memory.save_fact(session, content="The boiler is serviced", on="next week")
+
+
+async def test_the_same_words_about_another_day_are_news() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(memory, "Remember that I have a dentist appointment tomorrow at 3pm")
+        clock.turn(days=40)
+        await tell(memory, "Remember that I have a dentist appointment tomorrow at 3pm")
+        session = await memory.start_session("asking", user=OWNER)
+        found = [row["text"] for row in (await memory.record(session, "list"))["memories"]]
+        assert [text.partition("(")[2] for text in found] == ["Friday 8 January 2027)", "Sunday 29 November 2026)"]
+
+
+@pytest.mark.files
+async def test_whoever_changes_the_day_in_the_file_changes_when_it_holds(tmp_path: Path) -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(workspace=tmp_path, clock=clock) as memory:
+        await tell(memory, "Remember that I have a dentist appointment tomorrow at 3pm")
+        log = tmp_path / "memory" / "2026-11-28.md"
+        text = log.read_text("utf-8")
+        log.write_text(text.replace("Sunday 29 November 2026", "Monday 7 December 2026"), "utf-8")
+        clock.turn(days=3)
+        session = await memory.start_session("asking", user=OWNER)
+        (row,) = (await memory.record(session, "coming"))["coming"]
+        assert row["day"] == "2026-12-07"

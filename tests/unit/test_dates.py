@@ -1,0 +1,208 @@
+"""Which day people mean, in English and Chinese, and how a line says it."""
+
+import json
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_memory.ground.calendar import Every, Span, day_span
+from gateway_memory.ground.dates import mentions
+from gateway_memory.ground.holds import Holds, dated, holds_of, noted_days, plain_of, with_note
+from gateway_memory.ground.holds import given as given_by_a_caller
+
+SATURDAY, WEDNESDAY = date(2026, 11, 28), date(2026, 11, 25)
+HANDS = sorted((Path(__file__).parents[1] / "data" / "days").glob("*.jsonl"))
+"""Phrases with the days that they mean, each file by another hand that had seen neither the code nor the others."""
+LEAST_RIGHT, MOST_FALSE = 0.9, 0.16
+
+
+def rows(hand: Path) -> Iterator[dict[str, Any]]:
+    yield from (json.loads(line) for line in hand.read_text("utf-8").splitlines())
+
+
+def read(text: str, day: date) -> tuple[str, str, str]:
+    """Return what is read as a hand labels it: the kind, the first day and the last one."""
+    holds = holds_of(text, day)
+    if holds.every:
+        following = str(holds.every.after(day) or "")
+        return "every", following, following
+    if holds.until:
+        return "until", "", holds.until.isoformat()
+    if holds.on:
+        return "on", holds.on[0].first.isoformat(), holds.on[-1].last.isoformat()
+    return "none", "", ""
+
+
+@pytest.mark.parametrize("hand", HANDS, ids=lambda hand: hand.stem)
+def test_the_days_that_other_people_wrote_are_read(hand: Path) -> None:
+    right, dates, false, innocent = 0, 0, 0, 0
+    for row in rows(hand):
+        found = read(row["text"], date.fromisoformat(row["said"]))
+        if row["kind"] in ("none", "unsure"):
+            innocent += 1
+            false += bool(found[2])
+        else:
+            dates += 1
+            right += found == (row["kind"], row["first"], row["last"])
+    assert right / dates >= LEAST_RIGHT
+    assert false / innocent <= MOST_FALSE
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "first", "last"),
+    [
+        (WEDNESDAY, "my flight is on Monday at 9", "2026-11-30", "2026-11-30"),
+        (WEDNESDAY, "周一飞成都", "2026-11-30", "2026-11-30"),
+        (SATURDAY, "the christening is Sunday week", "2026-12-06", "2026-12-06"),
+        (SATURDAY, "I'm back tomorrow week", "2026-12-06", "2026-12-06"),
+        (SATURDAY, "the inspection is tomorrow fortnight", "2026-12-13", "2026-12-13"),
+        (SATURDAY, "the plumber comes the day after tomorrow", "2026-11-30", "2026-11-30"),
+        (SATURDAY, "a week today we move the office", "2026-12-05", "2026-12-05"),
+        (SATURDAY, "the match is Saturday next", "2026-12-05", "2026-12-05"),
+        (SATURDAY, "the fair is the first Saturday of March", "2027-03-06", "2027-03-06"),
+        (SATURDAY, "lifts are out from Friday week", "2026-12-11", "2026-12-11"),
+        (SATURDAY, "in a fortnight I get my results", "2026-12-12", "2026-12-12"),
+        (SATURDAY, "in 3 weeks' time I have surgery", "2026-12-19", "2026-12-19"),
+        (SATURDAY, "we're away from the 3rd to the 12th of april", "2027-04-03", "2027-04-12"),
+        (SATURDAY, "月底交房租", "2026-11-25", "2026-11-30"),
+        (SATURDAY, "下个月5号去上海", "2026-12-05", "2026-12-05"),
+        (SATURDAY, "the report is due by the end of March", "2027-03-31", "2027-03-31"),
+        (SATURDAY, "12月10日到14日在成都", "2026-12-10", "2026-12-14"),
+        (SATURDAY, "中秋去奶奶家", "2027-09-15", "2027-09-15"),
+    ],
+)
+def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: str, last: str) -> None:
+    assert holds_of(text, said).on == (Span(date.fromisoformat(first), date.fromisoformat(last)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "I have a dentist appointment tomorrow at 3pm",
+            "I have a dentist appointment tomorrow at 3pm (Sunday 29 November 2026)",
+        ),
+        ("I'm on antibiotics until Tuesday", "I'm on antibiotics until Tuesday (until Tuesday 1 December 2026)"),
+        ("my dad passed away two days ago", "my dad passed away two days ago (Thursday 26 November 2026)"),
+        ("明早八点半开家长会", "明早八点半开家长会（2026年11月29日星期日）"),
+        ("我弟下周六结婚", "我弟下周六结婚（2026年12月5日星期六）"),
+        ("物业费交到明年6月", "物业费交到明年6月（至2027年6月30日星期三）"),
+        ("We fly on 12 December 2026", "We fly on 12 December 2026"),
+        ("My birthday is 14 March", "My birthday is 14 March"),
+        ("Choir is every Tuesday at 7", "Choir is every Tuesday at 7"),
+        ("I like Sunday roasts", "I like Sunday roasts"),
+        ("I prefer calls on Friday", "I prefer calls on Friday"),
+    ],
+)
+def test_a_line_says_its_day_in_its_own_language(text: str, line: str) -> None:
+    assert dated(text, SATURDAY) == line
+    assert dated(line, date(2027, 5, 1)) == line, "the note counts, on whichever day the line is read"
+    assert plain_of(line) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("I have a dentist appointment tomorrow", "2026-11-29"),
+        ("I'm on antibiotics until Tuesday", "2026-12-01"),
+        ("my dad passed away two days ago", None),
+        ("we got a dog today", None),
+        ("I start my new job on Monday", None),
+        ("Choir is every Tuesday", None),
+        ("我昨天入职了", None),
+        ("下周三体检", "2026-12-02"),
+    ],
+)
+def test_what_lies_ahead_is_over_after_its_last_day(text: str, last: str | None) -> None:
+    for line in (text, dated(text, SATURDAY)):
+        assert holds_of(line, SATURDAY).last == (date.fromisoformat(last) if last else None)
+
+
+def test_what_comes_again_has_a_next_day() -> None:
+    def coming(text: str) -> str:
+        span = holds_of(text, SATURDAY).coming(SATURDAY)
+        return str(span.first) if span else ""
+
+    assert coming("Choir is every Tuesday") == "2026-12-01"
+    assert coming("每月5号还信用卡") == "2026-12-05"
+    assert coming("My birthday is 14 March") == "2027-03-14"
+    assert coming("我老伴生日是腊月初八") == "2027-01-15"
+    assert coming("Bins go out on Saturdays") == "2026-11-28", "today is not over"
+    assert coming("He rings twice a week") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "next Friday I have my test",  # on a Wednesday: that of this week, or of the next one
+        "It's down as Thursday the 27th",  # which is a Friday
+        "过两天去办手续",
+    ],
+)
+def test_what_nobody_could_tell_has_no_day(text: str) -> None:
+    holds = holds_of(text, WEDNESDAY)
+    assert holds.unsure
+    assert not holds.on
+    assert dated(text, WEDNESDAY) == text
+
+
+days = st.dates(date(2020, 1, 1), date(2060, 12, 31))
+spans = st.tuples(days, st.integers(0, 90)).map(lambda pair: Span(pair[0], pair[0] + timedelta(days=pair[1])))
+words = st.sampled_from(["The boiler is serviced", "锅炉检修", "I see Dr Lima 王医生 about it"])
+
+
+@given(words, st.lists(spans, max_size=3, unique=True), st.none() | days)
+def test_a_note_is_read_as_it_was_written(text: str, on: list[Span], until: date | None) -> None:
+    holds = Holds(on=tuple(sorted(on)), until=until)
+    line = with_note(text, holds)
+    again = holds_of(line, date(2020, 1, 1))
+    assert (again.on, again.until) == (holds.on, holds.until)
+    assert plain_of(line) == text
+    assert with_note(line, holds) == line
+    assert noted_days(line) == (*holds.on, *((day_span(until),) if until else ()))
+
+
+@given(st.text(alphabet="0123456789/-.:日月年周一二三至到for in on the tomorrowmayJansun ", max_size=60), days)
+def test_no_text_breaks_the_reader(text: str, day: date) -> None:
+    for mention in mentions(text, day):
+        assert 0 <= mention.start < mention.end <= len(text)
+    holds_of(text, day)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"on": "2026-11-29"}, "The boiler is serviced (Sunday 29 November 2026)"),
+        ({"on": "2026-11-29 15:00"}, "The boiler is serviced (Sunday 29 November 2026, 15:00)"),
+        ({"on": "2026-11-29/2026-12-03"}, "The boiler is serviced (29 November – 3 December 2026)"),
+        ({"until": "2026-12-01"}, "The boiler is serviced (until Tuesday 1 December 2026)"),
+        ({"every": "tuesday"}, "The boiler is serviced (every Tuesday)"),
+        ({"every": "5"}, "The boiler is serviced (on the 5th of every month)"),
+        ({"every": "03-14"}, "The boiler is serviced (every 14 March)"),
+    ],
+)
+def test_a_caller_may_say_when_it_holds(values: dict[str, str], line: str) -> None:
+    holds = given_by_a_caller(**values)
+    assert with_note("The boiler is serviced", holds) == line
+    again = holds_of(line, SATURDAY)
+    assert (again.on, again.until, again.every, again.time) == (holds.on, holds.until, holds.every, holds.time)
+    assert plain_of(line) == "The boiler is serviced"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"on": "tomorrow"}, {"on": "2026-12-03/2026-11-29"}, {"on": "2026-11-29 25:00"}, {"until": "2026-02-30"},
+     {"every": "13-01"}, {"every": "soon"}],
+)  # fmt: skip
+def test_a_time_that_is_none_is_refused_with_what_is_expected(values: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=f"^{next(iter(values))}: expected"):
+        given_by_a_caller(**values)
+
+
+def test_the_twenty_ninth_of_february_comes_in_leap_years() -> None:
+    assert Every(day=29, month=2).after(SATURDAY) == date(2028, 2, 29)
