@@ -46,7 +46,12 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
     be important, or have enough uses on enough days.
     """
     said = datetime.fromtimestamp(memory.at, UTC).date()
-    if not memory.distilled or holds_of(memory.text, said).passes or memory.confidence < settings.min_confidence:
+    if (
+        not memory.distilled
+        or memory.expires
+        or holds_of(memory.text, said).passes
+        or memory.confidence < settings.min_confidence
+    ):
         return None
     if memory.importance == "high":
         return "important"

@@ -21,6 +21,7 @@ from extractor import (
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
@@ -188,7 +189,7 @@ class Merger:
         if not candidate.quote or memory.turn != turn.id:
             return False
         cosine = near[memory.id].cosine if memory.id in near else None
-        return says(candidate.content, memory.text, cosine) and await self._is_unedited(draft.scope, memory)
+        return says(candidate.content, plain_of(memory.text), cosine) and await self._is_unedited(draft.scope, memory)
 
     @staticmethod
     def _decision(

@@ -69,6 +69,12 @@ def months_on(day: date, count: int) -> date:
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
+def season_of(year: int, month: int) -> Span:
+    """Return the three months from one on: March for the spring, as the north counts."""
+    last = months_on(date(year, month, 1), 2)
+    return Span(date(year, month, 1), month_of(last.year, last.month).last)
+
+
 def year_of(year: int) -> Span:
     """Return a year."""
     return Span(date(year, 1, 1), date(year, DECEMBER, 31))

@@ -6,59 +6,33 @@ what is behind. Where a listener would have to ask, it is unsure, and no day is 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal
 
-from gateway_memory.ground.calendar import (
-    A_MONTH,
-    A_WEEK,
-    DECEMBER,
-    Every,
-    Span,
-    day_span,
-    days_on,
-    feast,
-    lunar,
-    month_of,
-    months_on,
-    nth_weekday,
-    part_of,
-    week_of,
-    year_of,
+from gateway_memory.ground.calendar import A_WEEK, DECEMBER, Every, Span, day_span, days_on
+from gateway_memory.ground.expressions import (
+    EVERY,
+    PATTERNS,
+    READERS,
+    TABLE,
+    WEEKDAYS,
+    WRITTEN,
+    UnsureError,
+    moon_day,
+    number_of,
+    rule_at,
+    slack_of,
 )
 from gateway_memory.ground.han import has_han, simplified
-from gateway_memory.ground.tables import Table
 
 Bound = Literal["", "until", "by"]
 _LONGEST: Final = 2000
-_FEASTS: Final = Table(Path(__file__).with_name("feasts.txt").read_text("utf-8"))
-_NAMES: Final = [(rule, name.strip()) for rule, names in _FEASTS.texts("feasts") for name in names.split(" | ")]
-_TABLE: Final = Table(
-    Path(__file__).with_name("dates.txt").read_text("utf-8"),
-    FEAST="|".join(name for _, name in _NAMES if not has_han(name)),
-    HAN_FEAST="|".join(name for _, name in _NAMES if has_han(name)),
-)
-_PATTERNS: Final = _TABLE.patterns()
-_NUMBERS: Final = {word: int(number) for (number,), words in _TABLE.rows("numbers") for word in words}
-_WHICH: Final = {word: int(number) for (number,), words in _TABLE.rows("which") for word in words}
-_PARTS: Final = {word: " ".join(part) for part, words in _TABLE.rows("parts") for word in words}
-_SEASONS: Final = {word: int(month) for (month,), words in _TABLE.rows("seasons") for word in words}
-_UNITS: Final = {word: unit for (unit,), words in _TABLE.rows("units") for word in words}
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_HAN_WEEKDAYS: Final = {name: min(6, number) for number, name in enumerate("一二三四五六日天")} | {
-    str(number + 1): number for number in range(A_WEEK)
-}
-_LUNAR_MONTHS: Final = {"正": 1, "冬": 11, "腊": 12}
 _CLAUSE_END: Final = re.compile(r"[.!?;,\n。！？；，](?!\d)")
 _SECTIONS: Final = (("recurring", re.ASCII), ("english", re.ASCII), ("chinese", re.ASCII))
 """With ASCII alone, a word ends where a Han character begins: "我Tuesday下午"."""
-_IS_WEEKEND: Final = 5
-_HALF_A_MONTH: Final = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +74,12 @@ def mentions(text: str, day: date) -> list[Mention]:
     text = text[:_LONGEST].replace("’", "'")
     lowered = text.lower()
     plain = simplified(lowered if len(lowered) == len(text) else text)
-    if not _PATTERNS["cue"].search(plain):  # as in most messages
+    if not PATTERNS["cue"].search(plain):  # as in most messages
         return []
     found: list[Mention] = []
     needs: dict[re.Pattern[str], bool] = {}
     for section, flags in _SECTIONS if has_han(plain) else _SECTIONS[:2]:
-        for head, pattern in _TABLE.compiled(section, flags=flags):
+        for head, pattern in TABLE.compiled(section, flags=flags):
             need = _needed(section, head)
             if need not in needs:
                 needs[need] = need.search(plain) is not None
@@ -124,7 +98,7 @@ def mentions(text: str, day: date) -> list[Mention]:
 def _needed(section: str, head: str) -> re.Pattern[str]:
     """Return what a text must have before a pattern of this name is tried."""
     name = re.sub(r"( -?\d+)+\Z", "", head)
-    return next(pattern for of, pattern in _TABLE.compiled("needs", flags=re.ASCII) if of == f"{section} {name}")
+    return next(pattern for of, pattern in TABLE.compiled("needs", flags=re.ASCII) if of == f"{section} {name}")
 
 
 def dates_of(text: str, day: date) -> list[frozenset[Span]]:
@@ -167,50 +141,37 @@ def is_past(text: str, mention: Mention) -> bool:
 
 
 def _matches(name: str, text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _PATTERNS[name].finditer(text)]
+    return [match.span() for match in PATTERNS[name].finditer(text)]
 
 
 def is_told_today(text: str) -> bool:
     """Return whether a text of today tells of what was done already: "we got a dog today"."""
-    return bool(_PATTERNS["past today"].search(text))
+    return bool(PATTERNS["past today"].search(text))
 
 
 def is_habit(text: str) -> bool:
     """Return whether a text tells of a habit, so that its weekday is that of every week."""
-    return bool(_PATTERNS["habit"].search(text))
+    return bool(PATTERNS["habit"].search(text))
 
 
 def begins(text: str) -> bool:
     """Return whether a text tells of something that begins, and holds from its day on."""
-    return bool(_PATTERNS["begins"].search(text))
+    return bool(PATTERNS["begins"].search(text))
 
 
 def time_of(text: str) -> str:
     """Return the time of day that a text tells, "15:00"; "" if it tells none, or several."""
-    times = {_clock(match) for _, pattern in _TABLE.compiled("times") for match in pattern.finditer(text)}
+    times = {_clock(match) for _, pattern in TABLE.compiled("times") for match in pattern.finditer(text)}
     return times.pop() if len(times) == 1 else ""
 
 
 def _clock(match: re.Match[str]) -> str:
     parts = match.groupdict()
-    hour, half = _number(parts["hour"]), (parts.get("half") or "").lower().replace(".", "")
+    hour, half = number_of(parts["hour"]), (parts.get("half") or "").lower().replace(".", "")
     minute = 30 if parts.get("thirty") else int(parts.get("minute") or 0)
     if half in ("pm", "下午", "晚上", "晚", "傍晚") and hour < DECEMBER:
         hour += DECEMBER
     return f"{hour % 24 if half != 'am' or hour != DECEMBER else 0:02}:{minute:02}"
-
-
-# Spans from one match of a pattern. Each may raise ValueError, KeyError or OverflowError: there is no such day.
-
-Read = Callable[..., "Sequence[Span]"]
-
-
-class _UnsureError(ValueError):
-    """Nobody could say which day is meant. spans: those that may be."""
-
-    def __init__(self, *spans: Span) -> None:
-        super().__init__()
-        self.spans = spans
 
 
 def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | None:
@@ -221,18 +182,18 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
     plain = Mention(
         start=start,
         end=end,
-        written=name in _WRITTEN or bool(parts.get("month")),
+        written=name in WRITTEN or bool(parts.get("month")),
         exact=bool(parts.get("year")),
         weekday=name in ("weekday bare", "week day") and not parts.get("which"),
-        slack=_slack(match) if name in ("ahead", "behind", "counted", "after date") else 0,
+        slack=slack_of(match) if name in ("ahead", "behind", "counted", "after date") else 0,
     )
     try:
-        if name in _EVERY:
-            return replace(plain, every=_EVERY[name](match))
+        if name in EVERY:
+            return replace(plain, every=EVERY[name](match))
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
-        spans = tuple(sorted(set(_READERS[name](match, day, *map(int, numbers)))))
-    except _UnsureError as error:
+        spans = tuple(sorted(set(READERS[name](match, day, *map(int, numbers)))))
+    except UnsureError as error:
         return replace(plain, spans=error.spans, unsure=True)
     except (ValueError, KeyError, OverflowError):
         return None
@@ -254,7 +215,7 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
         return True
     after = text[match.end() :].lower()
     opens = not before.strip() or before.rstrip()[-1] in ".,;:!?-–—"
-    continues = not (_PATTERNS["compound"].match(after) or (opens and _PATTERNS["clause"].match(after)))
+    continues = not (PATTERNS["compound"].match(after) or (opens and PATTERNS["clause"].match(after)))
     if kind == "day of month":
         return continues and not match[0].startswith("the")
     if kind == "feast":
@@ -262,7 +223,7 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     name, is_capital = match["weekday"], text[match.start("weekday")].isupper()
     in_a_name = is_capital and left[:1].isupper() and len(left) > 1 and before.strip() != left
     # "Tuesday night's quiz" is on Tuesday.
-    return (continues and name == match[0].rstrip()) or in_a_name or (name in _WEEKDAYS and not is_capital)
+    return (continues and name == match[0].rstrip()) or in_a_name or (name in WEEKDAYS and not is_capital)
 
 
 _BEFORE_A_DAY: Final = frozenset(
@@ -270,514 +231,6 @@ _BEFORE_A_DAY: Final = frozenset(
 )
 """A word before a day with which it is a day, whatever stands behind it."""
 _ONE_WORD: Final = frozenset({"christmas", "xmas", "easter", "halloween", "thanksgiving"})
-
-
-def _number(text: str) -> int:
-    """Return the number that digits, an English word or Chinese numerals below a hundred tell."""
-    text = text.strip().lower()
-    if text.isdecimal():
-        return int(text)
-    if text in _NUMBERS:
-        return _NUMBERS[text]
-    text = text.replace("廿", "二十")
-    tens, ten, ones = text.rpartition("十")
-    if not ten or max(len(tens), len(ones)) > 1:
-        raise ValueError("no number below a hundred")
-    return (_NUMBERS[tens] if tens else 1) * 10 + (_NUMBERS[ones] if ones else 0)
-
-
-def _month(text: str) -> int:
-    short = text[:3].lower()
-    return _MONTHS.index(short) + 1 if short in _MONTHS else _number(text)
-
-
-def _weekday_of(match: re.Match[str], group: str = "weekday") -> int:
-    return _weekday(match[group])
-
-
-def _weekday(text: str) -> int:
-    short = text[:3].lower()
-    return _WEEKDAYS.index(short) if short in _WEEKDAYS else _HAN_WEEKDAYS[text]
-
-
-def _years(parts: dict[str, str | None], day: date) -> Sequence[int]:
-    if year := parts.get("year"):
-        return [int(year)]
-    if which := parts.get("of_year"):
-        return [day.year + _WHICH[which]]
-    return (
-        [day.year + count for count in range(-4, 5)]
-        if _is_leap_day(parts)
-        else [day.year + count for count in (-1, 0, 1)]
-    )
-
-
-def _is_leap_day(parts: dict[str, str | None]) -> bool:
-    return (parts.get("month") or "")[:3] in ("feb", "2", "02", "二") and parts.get("day") in ("29", "二十九")
-
-
-def _by_which(spans: Iterable[Span], which: str | None, day: date) -> list[Span]:
-    """Return those of the same thing in several years that "next", "last" or "this" names."""
-    spans = sorted(spans)
-    if which == "next":
-        return [span for span in spans if span.first > day][:1]
-    if which == "last":
-        return [span for span in spans if span.last < day][-1:]
-    return [span for span in spans if span.last >= day][:1] if which == "this" else spans
-
-
-def _dates(match: re.Match[str], day: date) -> list[Span]:
-    parts = match.groupdict()
-    month = _month(parts["month"] or "")
-    spans = []
-    for year in _years(parts, day):
-        if part := parts.get("part"):
-            spans.append(part_of(month_of(year, month), _PARTS[part]))
-        elif number := parts.get("day"):
-            try:
-                first = date(year, month, _number(number))
-                last = date(year, month, _number(parts["to"])) if parts.get("to") else first
-            except ValueError:  # 29 February of another year
-                continue
-            spans.append(Span(first, max(first, last)))
-        else:
-            spans.append(month_of(year, month))
-    if (name := parts.get("weekday")) and parts.get("day"):
-        nearest = min(spans, key=lambda span: abs((span.first - day).days))
-        if nearest.first.weekday() != _weekday(name):
-            raise _UnsureError(*spans)
-        return [nearest]
-    if has_han(parts.get("day") or "") and match[0][-1] not in "日号":  # 六月十二: of the sun or of the moon
-        raise _UnsureError(*spans)
-    return _by_which(spans, parts.get("which"), day)
-
-
-def _moon_days(match: re.Match[str], day: date) -> list[Span]:
-    month, number = _moon_day(match)
-    return [day_span(lunar(year, month, number)) for year in (day.year - 1, day.year, day.year + 1)]
-
-
-def _moon_day(match: re.Match[str]) -> tuple[int, int]:
-    parts = match.groupdict()
-    name = parts.get("month") or "正"
-    month = _LUNAR_MONTHS.get(name) or _number(name)
-    return month, _number((parts["day"] or "").removeprefix("初"))
-
-
-def _nth_weekdays(match: re.Match[str], day: date) -> list[Span]:
-    parts = match.groupdict()
-    name = parts.get("nth") or parts.get("nth2") or ""
-    number = -1 if name == "last" else _NUMBERS[name]
-    if parts.get("month"):
-        months = [month_of(year, _month(parts["month"] or "")) for year in _years(parts, day)]
-    else:
-        first = months_on(day.replace(day=1), _WHICH[parts.get("which") or "this"])
-        months = [month_of(first.year, first.month)]
-    if parts.get("unit"):
-        if _UNITS.get(parts["unit"] or "") == "week":  # its first whole week from Monday on
-            mondays = [nth_weekday(month, 0, number) for month in months]
-            return [Span(monday, days_on(monday, 6)) for monday in mondays]
-        saturdays = [nth_weekday(month, _IS_WEEKEND, number) for month in months]
-        return [Span(saturday, days_on(saturday, 1)) for saturday in saturdays]
-    return [day_span(nth_weekday(month, _weekday_of(match), number)) for month in months]
-
-
-def _part(match: re.Match[str], day: date) -> list[Span]:
-    parts = match.groupdict()
-    part = _PARTS.get(parts["part"] or "") or parts["part"]
-    if parts.get("month"):
-        return [part_of(month_of(year, _month(parts["month"] or "")), part) for year in _years(parts, day)]
-    if parts.get("year"):
-        return [part_of(year_of(int(parts["year"] or 0)), part)]
-    if part in ("first", "1st"):
-        month = _of_months(day, _WHICH[(parts["whole"] or "").split()[0]])
-        return [day_span(month.first), day_span(_of_months(month.first, 1).first)]
-    which, unit = parts.get("which") or "this", _UNITS.get(parts.get("unit") or "")
-    if whole := parts.get("whole"):
-        which, unit = whole.split()
-    count = _WHICH[which]
-    whole_span = {
-        "week": lambda: week_of(day, count),
-        "month": lambda: _of_months(day, count),
-        "year": lambda: year_of(day.year + count),
-    }[str(unit)]()
-    return [part_of(whole_span, part)]
-
-
-def _of_months(day: date, count: int) -> Span:
-    first = months_on(day.replace(day=1), count)
-    return month_of(first.year, first.month)
-
-
-def _anchor(text: str, day: date) -> date:
-    """Return the day from which weeks are counted: "a week on Tuesday", "a fortnight tomorrow"."""
-    if text in ("today", "now", "this day", "this time"):
-        return day
-    if "tomorrow" in text:
-        return days_on(day, 2 if "after" in text else 1)
-    if text == "yesterday":
-        return days_on(day, -1)
-    return _coming(day, _weekday(text))
-
-
-def _coming(day: date, weekday: int) -> date:
-    """Return the first such weekday behind a day."""
-    return days_on(day, (weekday - day.weekday() - 1) % A_WEEK + 1)
-
-
-def _before(day: date, weekday: int) -> date:
-    """Return the last such weekday in front of a day."""
-    return days_on(day, -((day.weekday() - weekday - 1) % A_WEEK + 1))
-
-
-def _so_far(day: date, count: float, unit: str) -> list[Span]:
-    """Return the time so many units later, or earlier. What is counted in years is no less than a year."""
-    if unit == "year":
-        if count % 1:
-            return [day_span(months_on(day, round(DECEMBER * count)))]
-        return [year_of(day.year + int(count))]
-    if unit == "month":
-        exact = days_on(day, round(2 * count) * _HALF_A_MONTH) if count % 1 else months_on(day, int(count))
-        return [day_span(exact)]
-    return [day_span(days_on(day, round(count * {"day": 1, "week": A_WEEK, "fortnight": 2 * A_WEEK}[unit])))]
-
-
-def _count(match: re.Match[str]) -> float:
-    text = match.groupdict().get("count")
-    return 0.5 if text == "半" else _number(text) if text else 1
-
-
-def _unit(match: re.Match[str]) -> str:
-    return _UNITS[match["unit"].removeprefix("个").rstrip("'")]
-
-
-def _ahead(match: re.Match[str], day: date) -> list[Span]:
-    return _so_far(_anchor(match["of"], day), _count(match), _unit(match))
-
-
-def _slack(match: re.Match[str]) -> int:
-    """Return by how many days a counted time may be off: people round weeks and months, and many days."""
-    count, unit = _count(match), _unit(match)
-    return {"day": int(count) // 4, "week": 3, "fortnight": 3, "month": 16, "year": 0}[unit]
-
-
-def _behind(match: re.Match[str], day: date) -> list[Span]:
-    of = match.groupdict().get("of")
-    start = days_on(day, -(of == "yesterday"))
-    if of not in (None, "today", "yesterday"):
-        start = _before(day, _weekday(of))
-    return _so_far(start, -_count(match), _unit(match))
-
-
-def _counted(match: re.Match[str], day: date) -> list[Span]:
-    return _so_far(day, _count(match), _unit(match))
-
-
-def _beside(match: re.Match[str], day: date) -> list[Span]:
-    """A day or a week before or after a feast: "the Saturday before Christmas", 元旦后第一个周一."""
-    parts, spans = match.groupdict(), []
-    for span in _feasts(match, day, "of"):
-        side = -1 if parts["side"] in ("before", "前") else 1
-        edge = span.first if side < 0 else span.last
-        name = parts.get("weekday")
-        if name in (None, "day"):
-            spans.append(day_span(days_on(edge, side * int(_count(match)))))
-        elif name == "week":
-            spans.append(week_of(edge, side))
-        elif name == "weekend":
-            saturday = _before(edge, 6) if side < 0 else _coming(edge, _IS_WEEKEND)
-            spans.append(Span(days_on(saturday, -1), saturday) if side < 0 else Span(saturday, days_on(saturday, 1)))
-        else:
-            weekday = _weekday(name or "")
-            spans.append(day_span(_before(edge, weekday) if side < 0 else _coming(edge, weekday)))
-    return spans
-
-
-def _days(_: re.Match[str], day: date, count: int) -> list[Span]:
-    return [day_span(days_on(day, count))]
-
-
-def _weekday_past(match: re.Match[str], day: date) -> list[Span]:
-    return [day_span(_before(day, _weekday_of(match)))]
-
-
-def _weekdays_ago(match: re.Match[str], day: date) -> list[Span]:
-    return [day_span(days_on(_before(day, _weekday_of(match)), A_WEEK * (1 - int(_count(match)))))]
-
-
-def _weekday_coming(match: re.Match[str], day: date) -> list[Span]:
-    return [day_span(_coming(day, _weekday_of(match)))]
-
-
-def _weekday_after_next(match: re.Match[str], day: date) -> list[Span]:
-    return [day_span(days_on(_coming(day, _weekday_of(match)), A_WEEK))]
-
-
-def _weekday_last(match: re.Match[str], day: date) -> list[Span]:
-    """On a Wednesday, "last Tuesday" is the day before to some, and that of the last week to others."""
-    last = _before(day, _weekday_of(match))
-    if last >= week_of(day).first:
-        raise _UnsureError(day_span(days_on(last, -A_WEEK)), day_span(last))
-    return [day_span(last)]
-
-
-def _weekday_next(match: re.Match[str], day: date) -> list[Span]:
-    """On a Wednesday, "next Friday" is that of this week to some, and that of the next one to others."""
-    coming = _coming(day, _weekday_of(match))
-    if coming <= week_of(day).last:
-        raise _UnsureError(day_span(coming), day_span(days_on(coming, A_WEEK)))
-    return [day_span(coming)]
-
-
-def _weekday_this(match: re.Match[str], day: date) -> list[Span]:
-    return [day_span(_coming(days_on(day, -1), _weekday_of(match)))]
-
-
-def _weekday_and_day(match: re.Match[str], day: date) -> list[Span]:
-    """Of "Friday the 11th", the day must be a Friday."""
-    spans = [span for span in _days_of_month(match, day) if span.first.weekday() == _weekday_of(match)]
-    near = [span for span in spans if abs((span.first - day).days) <= 2 * A_MONTH]
-    if not near:
-        raise _UnsureError(*_days_of_month(match, day))
-    return near
-
-
-def _weekday_bare(match: re.Match[str], day: date) -> list[Span]:
-    weekday = _weekday_of(match)
-    return [day_span(_before(day, weekday)), day_span(_coming(day, weekday))]
-
-
-def _han_weekday(match: re.Match[str], day: date) -> list[Span]:
-    which = match["which"]
-    if not which:
-        return _weekday_bare(match, day)
-    return [day_span(days_on(week_of(day, _WHICH[which]).first, _weekday_of(match)))]
-
-
-def _week_of_day(match: re.Match[str], day: date) -> list[Span]:
-    days = _dates(match, day) if match.groupdict().get("month") else _days_of_month(match, day)
-    return [week_of(span.first) for span in days]
-
-
-def _stretch(match: re.Match[str], day: date) -> list[Span]:
-    """A week, a weekend, a month or a year, before or after this one."""
-    parts = match.groupdict()
-    which, unit = parts.get("which") or "", parts["unit"]
-    count = _WHICH.get(which, 0)
-    if unit in ("weekend", "周末", "礼拜天"):
-        return _weekends(day, which, count, chinese=unit != "weekend")
-    spans = {
-        "week": lambda: week_of(day, count),
-        "month": lambda: _of_months(day, count),
-        "year": lambda: year_of(day.year + count),
-    }
-    return [spans[_UNITS[unit or ""]]()]
-
-
-def _weekends(day: date, which: str, count: int, *, chinese: bool) -> list[Span]:
-    def weekend(weeks: int) -> Span:
-        saturday = days_on(week_of(day, weeks).first, _IS_WEEKEND)
-        return Span(saturday, days_on(saturday, 1))
-
-    is_now = day.weekday() >= _IS_WEEKEND
-    if which in ("", "the", "coming"):
-        if is_now and which != "coming":
-            raise _UnsureError(weekend(0), weekend(1))
-        return [weekend(1)] if is_now else [weekend(-1), weekend(0)] if which != "coming" else [weekend(0)]
-    if which == "next" and not is_now and not chinese:
-        raise _UnsureError(weekend(0), weekend(1))
-    return [weekend(count)]
-
-
-def _stretch_after_next(match: re.Match[str], day: date) -> list[Span]:
-    unit = match["unit"]
-    if unit == "weekend":  # the next one is that of this week, or behind it
-        saturday = days_on(_coming(day, _IS_WEEKEND), A_WEEK)
-        return [Span(saturday, days_on(saturday, 1))]
-    return [{"week": week_of(day, 2), "month": _of_months(day, 2), "year": year_of(day.year + 2)}[unit]]
-
-
-def _stretch_before_last(match: re.Match[str], day: date) -> list[Span]:
-    if match["unit"] == "week":
-        return [week_of(day, -2)]
-    sunday = days_on(_before(day, 6), -A_WEEK)
-    return [Span(days_on(sunday, -1), sunday)]
-
-
-def _seasons(match: re.Match[str], day: date) -> list[Span]:
-    parts = match.groupdict()
-    name = parts["season"] or ""
-    month = _SEASONS.get(name) or _SEASONS[f"{name}天"]
-    which = parts["which"] or ""
-    years = [day.year + _WHICH[which]] if has_han(which) else [day.year - 1, day.year, day.year + 1]
-    spans = []
-    for year in years:
-        last = months_on(date(year, month, 1), 2)
-        spans.append(Span(date(year, month, 1), month_of(last.year, last.month).last))
-    return _by_which(spans, None if has_han(which) else which, day)
-
-
-def _vague(_: re.Match[str], __: date) -> list[Span]:
-    raise _UnsureError
-
-
-def _figures(match: re.Match[str], day: date) -> list[Span]:
-    """A day and a month, "18/12": in either order in English, the month first in Chinese."""
-    one, two, year = int(match["one"]), int(match["two"]), match.groupdict().get("year")
-    years = [int(year) if len(year) > 2 else 2000 + int(year)] if year else [day.year - 1, day.year, day.year + 1]  # noqa: PLR2004
-    pairs = {(one, two), (two, one)} if not has_han(match.string) else {(one, two)}
-    pairs = {(month, number) for month, number in pairs if 1 <= month <= DECEMBER and 1 <= number <= 31}  # noqa: PLR2004
-    spans = []
-    for month, number in sorted(pairs):
-        for of in years:
-            try:
-                spans.append(day_span(date(of, month, number)))
-            except ValueError:
-                continue
-    if len(pairs) > 1:
-        raise _UnsureError(*sorted(spans))
-    return spans
-
-
-def _feasts(match: re.Match[str], day: date, group: str = "feast") -> list[Span]:
-    parts = match.groupdict()
-    rule = _rule_at(match.string, *match.span(group))
-    spans = []
-    for year in _years(parts, day):
-        try:
-            span = feast(rule, year)
-        except ValueError:
-            continue
-        if parts.get("weekend"):
-            span = _long_weekend(span.first)
-        spans.append(day_span(span.first) if parts.get("itself") else span)
-    return _by_which(spans, parts.get("which"), day)
-
-
-def _long_weekend(day: date) -> Span:
-    """Return the weekend beside a feast, with the feast."""
-    saturday = days_on(day, _IS_WEEKEND - day.weekday() - (A_WEEK if day.weekday() < 3 else 0))  # noqa: PLR2004
-    return Span(min(day, saturday), max(day, days_on(saturday, 1)))
-
-
-def _rule_at(text: str, start: int, end: int) -> str:
-    """Return the rule of the feast that stands there; "" if none does."""
-    matches = ((rule, pattern.match(text, start)) for rule, pattern in _feast_patterns())
-    return next((rule for rule, match in matches if match and match.end() == end), "")
-
-
-@cache
-def _feast_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    return [(rule, re.compile(name, re.ASCII)) for rule, name in _NAMES]
-
-
-def _days_of_month(match: re.Match[str], day: date) -> list[Span]:
-    which = match.groupdict().get("which")
-    number, spans = _number(match["day"]), []
-    for count in [_WHICH[which]] if which else (-2, -1, 0, 1, 2):
-        month = months_on(day.replace(day=1), count)
-        try:
-            spans.append(day_span(month.replace(day=number)))
-        except ValueError:  # a shorter month
-            continue
-    return spans
-
-
-def _quarters(match: re.Match[str], day: date) -> list[Span]:
-    first = 3 * int(match["quarter"]) - 2
-    years = _years(match.groupdict(), day)
-    return [Span(date(year, first, 1), month_of(year, first + 2).last) for year in years]
-
-
-def _calendar_weeks(match: re.Match[str], day: date) -> list[Span]:
-    return [
-        week_of(date.fromisocalendar(year, int(match["number"]), 1)) for year in (day.year - 1, day.year, day.year + 1)
-    ]
-
-
-def _year(match: re.Match[str], _: date) -> list[Span]:
-    return [year_of(int(match["year"]))]
-
-
-_WRITTEN: Final = frozenset({"date", "month", "year", "span", "lunar"})
-"""The patterns whose dates are written out."""
-_READERS: Final[dict[str, Read]] = {
-    "date": _dates,
-    "month": _dates,
-    "lunar": _moon_days,
-    "nth weekday": _nth_weekdays,
-    "part": _part,
-    "ahead": _ahead,
-    "behind": _behind,
-    "beside": _beside,
-    "after date": _counted,
-    "day": _days,
-    "weekday past": _weekday_past,
-    "weekday coming": _weekday_coming,
-    "weekday after next": _weekday_after_next,
-    "weekday last": _weekday_last,
-    "weekday next": _weekday_next,
-    "weekday this": _weekday_this,
-    "weekday date": _weekday_and_day,
-    "weekday bare": _weekday_bare,
-    "week day": _han_weekday,
-    "week of": _week_of_day,
-    "stretch": _stretch,
-    "stretch after next": _stretch_after_next,
-    "stretch before last": _stretch_before_last,
-    "quarter": _quarters,
-    "calendar week": _calendar_weeks,
-    "weekdays ago": _weekdays_ago,
-    "season": _seasons,
-    "counted": _counted,
-    "vague": _vague,
-    "figures": _figures,
-    "feast": _feasts,
-    "day of month": _days_of_month,
-    "year": _year,
-    "span": _year,
-}
-
-
-# What comes again and again, from one match of a pattern.
-
-
-def _each_nth(match: re.Match[str]) -> Every:
-    parts = match.groupdict()
-    number = -1 if parts.get("last") or parts.get("nth") == "last" else _NUMBERS[parts.get("nth") or ""]
-    return Every(weekdays=frozenset({_weekday_of(match)}), number=number)
-
-
-def _each_day_of_month(match: re.Match[str]) -> Every:
-    return Every(day=_number(match["day"]))
-
-
-def _each_day_of_year(match: re.Match[str]) -> Every:
-    return Every(day=_number(match["day"]), month=_month(match["month"]))
-
-
-def _on_weekdays(match: re.Match[str]) -> Every:
-    names = match["weekdays"]
-    english = re.findall(r"mon|tue|wed|thu|fri|sat|sun", names)
-    numbers = [_WEEKDAYS.index(name) for name in english] or [
-        _HAN_WEEKDAYS[name] for name in re.findall(r"[一二三四五六日天1-7]", names)
-    ]
-    return Every(weekdays=frozenset(numbers))
-
-
-_EVERY: Final[dict[str, Callable[[re.Match[str]], Every]]] = {
-    "nth of months": _each_nth,
-    "day of months": _each_day_of_month,
-    "years": _each_day_of_year,
-    "days": lambda _: Every(),
-    "workdays": lambda _: Every(weekdays=frozenset(range(_IS_WEEKEND))),
-    "weekends": lambda _: Every(weekdays=frozenset({5, 6})),
-    "some weeks": lambda _: Every(known=False),
-    "weekdays": _on_weekdays,
-}
-
-
-# Mentions beside each other, and the words in front of them.
 
 
 def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
@@ -788,9 +241,9 @@ def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
         between = text[before.end : mention.start] if before else ""
         both = None
         if before and before.spans and mention.spans and not (before.unsure or mention.unsure):
-            if _PATTERNS["joint"].match(between):
+            if PATTERNS["joint"].match(between):
                 both = _stretched(before, mention)
-            elif _PATTERNS["and"].match(between):
+            elif PATTERNS["and"].match(between):
                 both = _stretched(before, mention, most_days=2)
             elif not between.strip(" ,，的就是'sthe"):
                 both = _same(before, mention)
@@ -842,12 +295,12 @@ def _bound(text: str, mention: Mention, day: date) -> dict[str, Any]:
     if not mention.spans or mention.unsure:
         return {}
     before, behind, named = text[: mention.start], text[mention.end :], text[mention.start : mention.end]
-    is_end = _PATTERNS["until"].search(before) or _PATTERNS["until Chinese"].search(before)
-    if is_end or _PATTERNS["until behind"].match(behind) or re.match(r"(?:un)?till?\b", named):
+    is_end = PATTERNS["until"].search(before) or PATTERNS["until Chinese"].search(before)
+    if is_end or PATTERNS["until behind"].match(behind) or re.match(r"(?:un)?till?\b", named):
         return {"bound": "until"} if mention.spans[-1].last >= day else {}
-    if not (_PATTERNS["by"].search(before) or _PATTERNS["by behind"].match(behind)):
+    if not (PATTERNS["by"].search(before) or PATTERNS["by behind"].match(behind)):
         return {}
-    if _PATTERNS["ends"].search(named):
+    if PATTERNS["ends"].search(named):
         return {"bound": "by", "spans": tuple(day_span(span.last) for span in mention.spans)}
     return {"bound": "by"}
 
@@ -855,14 +308,14 @@ def _bound(text: str, mention: Mention, day: date) -> dict[str, Any]:
 def _recurring(text: str, mention: Mention) -> Mention:
     """Return a mention of a day of the year in a sentence about a birthday as one that comes each year."""
     span = mention.spans[-1] if mention.spans else None
-    if span is None or mention.weekday or mention.unsure or not _PATTERNS["yearly"].search(text):
+    if span is None or mention.weekday or mention.unsure or not PATTERNS["yearly"].search(text):
         return mention
     named = text[mention.start : mention.end]
-    for _, pattern in (each for each in _TABLE.compiled("chinese") if each[0] == "lunar"):
+    for _, pattern in (each for each in TABLE.compiled("chinese") if each[0] == "lunar"):
         if match := pattern.fullmatch(named):
-            month, number = _moon_day(match)
+            month, number = moon_day(match)
             return replace(mention, spans=(), every=Every(month=month, day=number, lunar=True))
-    if rule := _rule_at(text, mention.start, mention.end):
+    if rule := rule_at(text, mention.start, mention.end):
         return replace(mention, spans=(), every=Every(rule=rule))
     if span.days == 1 and re.search(rf"{_ANY_MONTH}|月", named) and re.search(r"\d|[日号]", named):
         return replace(mention, spans=(), every=Every(month=span.first.month, day=span.first.day))
@@ -875,10 +328,10 @@ _ANY_MONTH: Final = r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 def read_every(text: str) -> Every | None:
     """Return what recurs, if a text says nothing else: "every Tuesday", 每月5日; else None."""
     plain = simplified(text.lower().strip())
-    for head, pattern in _TABLE.compiled("recurring", flags=re.ASCII):
+    for head, pattern in TABLE.compiled("recurring", flags=re.ASCII):
         if match := pattern.fullmatch(plain):
             try:
-                return _EVERY[head](match)
+                return EVERY[head](match)
             except (ValueError, KeyError):
                 return None
     return None

@@ -12,7 +12,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, year_of
+from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, season_of, year_of
 from gateway_memory.ground.dates import begins, is_habit, is_past, is_told_today, mentions, read_every, time_of
 from gateway_memory.ground.han import has_han
 
@@ -20,6 +20,7 @@ _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,1
 _MONTHS: Final = "January February March April May June July August September October November December".split()
 _WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _HAN_WEEKDAYS: Final = "一二三四五六日"
+_SEASONS: Final = (("spring", "春天"), ("summer", "夏天"), ("autumn", "秋天"), ("winter", "冬天"))
 _ANY_WEEKDAY: Final = rf"(?:(?:{'|'.join(_WEEKDAYS)}) )?"
 _ANY_MONTH: Final = "|".join(_MONTHS)
 _SPAN: Final = re.compile(
@@ -98,13 +99,19 @@ def is_over(text: str, stated: date, today: date) -> bool:
     return holds_of(text, stated).is_over(today)
 
 
+def is_past(text: str, stated: date, today: date) -> bool:
+    """Return whether a text of a day tells of what was on a day: it is over, or was behind when it was told."""
+    holds = holds_of(text, stated)
+    return holds.is_over(today) or (holds.behind and not holds.begins)
+
+
 def coming(text: str, stated: date, today: date) -> date | None:
     """Return the day, today or later, of which a text of a day tells as what is ahead; None where it tells of none.
 
-    What is so on most days is not ahead, nor is a stretch of more than two months.
+    What comes again and again is not ahead, nor is a stretch of more than two months.
     """
     holds = holds_of(text, stated)
-    if holds.every is not None and not holds.every.is_rare:
+    if holds.every is not None:
         return None
     span = holds.coming(today)
     return max(span.first, today) if span and span.days <= _TWO_MONTHS else None
@@ -150,7 +157,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         on=spans,
         until=until,
         time=time_of(words) if spans and spans[0].days == 1 else "",
-        begins=bool(spans) and not behind and until is None and begins(words),
+        begins=bool(spans) and until is None and begins(words),
         behind=behind and until is None,
         unsure=unsure and not (spans or until),
         exact=exact,
@@ -181,8 +188,7 @@ def _noted(note: str, said: Holds, day: date) -> Holds:
             spans.append(span)
     on = tuple(sorted(spans))
     behind = (bool(on) and on[-1].last < day) or (said.behind and bool(on) and on[-1].first <= day)
-    begun = said.begins or (bool(on) and not behind and begins(note))
-    return replace(said, on=on, until=until, time=time, behind=behind, begins=begun and bool(on), unsure=False)
+    return replace(said, on=on, until=until, time=time, behind=behind, begins=said.begins and bool(on), unsure=False)
 
 
 def _inner(note: str) -> str:
@@ -212,6 +218,9 @@ def noted_days(text: str) -> tuple[Span, ...]:
 
 def _span_of(text: str) -> tuple[Span, bool, str]:
     """Return the span that a note tells, whether it is an end, and the time. Raises ValueError: it tells none."""
+    for number, (english, chinese) in enumerate(_SEASONS):
+        if match := re.fullmatch(rf"{english} (\d{{4}})|(\d{{4}})年{chinese}", text):
+            return season_of(int(match[1] or match[2]), 3 * number + 3), False, ""
     match = _SPAN.fullmatch(text) or _HAN_SPAN.fullmatch(text)
     if match is None:
         raise ValueError("no day")
@@ -236,9 +245,6 @@ def _whole(year: int, month: str | None, day: str | None) -> Span:
     if month is None:
         return year_of(year)
     return day_span(date(year, int(month), int(day))) if day else month_of(year, int(month))
-
-
-# Write the note.
 
 
 def dated(text: str, day: date, *, standing: bool = False) -> str:
@@ -277,6 +283,9 @@ def note_of(span: Span, *, chinese: bool) -> str:
         return f"{first.year}年" if chinese else str(first.year)
     if span == month_of(first.year, first.month):
         return f"{first.year}年{first.month}月" if chinese else f"{_MONTHS[first.month - 1]} {first.year}"
+    if span == season_of(first.year, first.month):
+        season = _SEASONS[first.month // 3 - 1]
+        return f"{first.year}年{season[1]}" if chinese else f"{season[0]} {first.year}"
     return _chinese(span) if chinese else _english(span)
 
 
@@ -320,9 +329,6 @@ def every_of(every: Every, *, chinese: bool) -> str:
 def _ordinal(number: int) -> str:
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004
     return f"{number}{suffix}"
-
-
-# What a caller gives.
 
 
 def given(*, on: str = "", until: str = "", every: str = "") -> Holds:

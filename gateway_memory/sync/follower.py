@@ -246,10 +246,18 @@ def _entry(
         confidence=block.confidence,
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else noted(block.annotations).get("trigger", ""),
-        until=holds.last.isoformat() if holds.last else FOR_GOOD if holds.every or holds.begins else "",
+        until=_until(holds, block, memory),
         turn=memory.turn if memory else 0,
         standing=standing,
     )
+
+
+def _until(holds: Holds, block: Block, memory: MemoryRecord | None) -> str:
+    if holds.last is not None:
+        return holds.last.isoformat()
+    if memory and memory.expires and memory.text == block.text:  # of a version whose lines did not say it
+        return memory.expires
+    return FOR_GOOD if holds.every or (holds.begins and not holds.behind) else ""
 
 
 def is_announced(row: Stored) -> bool:

@@ -737,6 +737,21 @@ export interface components {
              * @default 0.9
              */
             confidence?: number;
+            /**
+             * On
+             * @default
+             */
+            on?: string;
+            /**
+             * Until
+             * @default
+             */
+            until?: string;
+            /**
+             * Every
+             * @default
+             */
+            every?: string;
         };
         /**
          * Flush

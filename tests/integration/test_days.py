@@ -158,4 +158,5 @@ async def test_what_holds_until_today_holds_today_there(tmp_path: Path) -> None:
         assert {hit.kind for hit in await memory.search(session, "harbour garage")} <= {"episode"}
         await memory.end_session(session, reason="completed")
         await memory.start_session("chat", user=OWNER)
-        assert "harbour" not in "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
+        lines = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
+        assert "harbour garage (until Saturday 21 November 2026)" in lines, "it stays in its file, and says its end"

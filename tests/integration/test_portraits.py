@@ -48,7 +48,7 @@ async def test_a_large_scope_is_read_in_part_and_its_important_lines_stay(tmp_pa
         assert shown.memories == MANY + 2
         assert shown.since == start.timestamp()
         assert len(lines_of(shown.sections)) < MANY
-        assert [line.text for line in shown.sections.ahead] == ["The owner's boat is lent"]
+        assert [line.text for line in shown.sections.ahead] == ["The owner's boat is lent (until Friday 1 May 2099)"]
         about = await memory.portraits.about(session, "Judith")
         assert about
         assert [line.text for line in about.topic.lines] == ["My aunt Judith lives in Oslo"]

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from extractor import Known, Turn
-from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of
+from extractor.language.values import numbers_of, numbers_stated
 from extractor.model.evidence import candidates_of
+from gateway_memory.ground.calendar import Span
+from gateway_memory.ground.dates import dates_of, relative_dates_of
 
 NOW = datetime(2026, 12, 10, 12, 0, tzinfo=UTC)  # a Thursday
 TODAY = NOW.date()

@@ -19,7 +19,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-GROUND = tuple(f"gateway_memory.ground{name}" for name in ("", ".calendar", ".dates", ".han", ".holds", ".tables"))
+GROUND = tuple(
+    f"gateway_memory.ground{name}" for name in ("", ".calendar", ".dates", ".expressions", ".han", ".holds", ".tables")
+)
 """What also the leaves stand on."""
 PACKAGES = {"gateway_memory", "extractor", "recall", "notifier"}
 pytestmark = pytest.mark.xdist_group("house")  # one process parses the house
