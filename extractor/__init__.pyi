@@ -1,6 +1,6 @@
 # The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
 
-from gateway_memory.ground.han import has_han as has_han
+from gateway_memory.ground.tables import has_han as has_han
 
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from gateway_memory.ground.han import simplified
+from gateway_memory.ground.tables import simplified
 
 from .language.kind import LONGEST_READ, is_chinese, is_greeting, is_small_talk, length_in_letters
 from .language.sentences import Sentence, is_machine_line, sentences, without_code_blocks

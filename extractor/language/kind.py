@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from extractor.tables import table
-from gateway_memory.ground.han import has_han, simplified
+from gateway_memory.ground.tables import has_han, simplified
 
 _PATTERNS: Final = table("talk").patterns()
 

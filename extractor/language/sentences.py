@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor.tables import table
-from gateway_memory.ground.han import simplified
+from gateway_memory.ground.tables import simplified
 
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()

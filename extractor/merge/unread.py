@@ -12,7 +12,7 @@ from extractor.rules.extract import MASK
 from extractor.rules.language import language_of
 from extractor.tables import table
 from extractor.types import Candidate, Turn
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 from .compare import length_of
 from .statement import marks_of_change, predicate, read

@@ -9,7 +9,7 @@ from typing import Final
 from extractor.language.kind import is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
 from extractor.tables import table
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 _PATTERNS: Final = table("exchanges").patterns()
 

@@ -16,7 +16,7 @@ from extractor.rules.language import language_of
 from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
 from gateway_memory.ground.dates import relative_dates_of, without_dates
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 from .support import Sources, share_repeated
 

@@ -17,7 +17,7 @@ from extractor.language.vocabulary import names_of_kind, statement_words
 from extractor.tables import table
 from gateway_memory.ground.calendar import Span
 from gateway_memory.ground.dates import dates_of, relative_dates_of, without_dates
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 _TABLE: Final = table("believing")
 _PATTERNS: Final = _TABLE.patterns()

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, cast
 from extractor.language.kind import is_english_with_han
 from extractor.tables import table
 from extractor.types import Importance, MemoryType, traits_of
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 from . import statements_en, statements_zh, wishes_en
 from .reading import KEPT, Reading

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from extractor.tables import table
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 NameKind: TypeAlias = Literal["person", "pet", "place", "project", "topic"]
 

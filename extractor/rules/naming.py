@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor.language.vocabulary import names_of_kind
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 from .name import KEPT, PATTERNS, PETS, WORDS, Found, NameKind
 from .names_en import names_en, relations_en

@@ -6,9 +6,17 @@ from typing import Any, Final
 
 from extractor import has_han
 from gateway_memory.capture.requests import asked_to_forget
-from gateway_memory.commands.coming import coming, coming_record
 from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
-from gateway_memory.commands.memories import correct, forget, forget_named, list_memories, list_record, pin
+from gateway_memory.commands.memories import (
+    coming,
+    coming_record,
+    correct,
+    forget,
+    forget_named,
+    list_memories,
+    list_record,
+    pin,
+)
 from gateway_memory.commands.receipts import (
     history,
     history_record,

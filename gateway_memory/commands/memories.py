@@ -1,14 +1,16 @@
-"""`/memory list`, `correct`, `pin` and `forget`; and "forget that …" in plain words."""
+"""`/memory list`, `coming`, `correct`, `pin` and `forget`; and "forget that …" in plain words."""
 
 import re
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any, Final
 
 from extractor import has_han, without_holes
 from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
+from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground import CATCH_UP_SECONDS
+from gateway_memory.ground import CATCH_UP_SECONDS, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -18,6 +20,7 @@ from gateway_memory.sync.follower import turn_of
 from recall import Entry, Hit, Stored
 
 _LISTED: Final = 20
+_MOST_DAYS: Final = 366
 
 
 async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
@@ -47,6 +50,43 @@ def memory_row(ports: CommandPorts, memory: Entry | Hit, file: str) -> dict[str,
         "category": memory.category,
         "file": file,
     }
+
+
+async def coming(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Answer what comes in the next days, the soonest first. rest: how many days, two weeks where it is empty."""
+    record = await coming_record(ports, session, rest)
+    if not record["coming"]:
+        return phrase(session, "coming_empty", days=record["days"])
+    lines = [f"- {row['id']} · {row['day']} {row['time']}".rstrip() + f" · {row['text']}" for row in record["coming"]]
+    return "\n".join([phrase(session, "coming_title", days=record["days"]), *lines])
+
+
+async def coming_record(ports: CommandPorts, session: Session, rest: str) -> dict[str, Any]:
+    """Return what comes as JSON values: each with its day, and its last day and its time where they are known.
+
+    Raises:
+        NotDone: that is no number of days.
+    """
+    words = rest.strip()
+    if words and not (words.isdecimal() and 1 <= int(words) <= _MOST_DAYS):
+        raise NotDone(phrase(session, "coming_usage"))
+    days = int(words or DAYS)
+    zone = ports.memory.zone
+    today = date.fromisoformat(day_of(ports.memory.now().timestamp(), zone))
+    await ports.storage.follower.refresh(session.scope)
+    rows = await ports.storage.recaller.coming(session.scope.key, today.isoformat(), READ)
+    ahead = ahead_of((row.entry for row in rows), today, today + timedelta(days=days), lambda at: day_of(at, zone))
+    listed = [
+        {
+            "id": each.id,
+            "text": each.text,
+            "day": each.days.first.isoformat(),
+            "last": each.days.last.isoformat(),
+            "time": each.time,
+        }
+        for each in ahead
+    ]
+    return {"days": days, "coming": listed}
 
 
 async def correct(ports: CommandPorts, session: Session, rest: str) -> str:

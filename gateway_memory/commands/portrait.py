@@ -14,7 +14,7 @@ from typing import Final
 from extractor import Named, NameKind, names_in, own_name, same_text, says_name, traits_of
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.context.start import waiting_reviews
-from gateway_memory.ground.holds import coming, is_past
+from gateway_memory.ground.holds import coming, is_history
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
@@ -185,7 +185,7 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
     liked = {each.id for each in likes}
     left = [memory for memory in rest if memory.id not in wished | liked]
-    over = {memory.id for memory in left if is_past(memory.text, day_of(memory.at), today)}
+    over = {memory.id for memory in left if is_history(memory.text, day_of(memory.at), today)}
     name = own_name([memory.text for memory in known])
     about = [memory for memory in left if _is_own(memory, name)]
     own = {memory.id for memory in about}

@@ -26,7 +26,7 @@ from gateway_memory.ground.expressions import (
     rule_at,
     slack_of,
 )
-from gateway_memory.ground.han import has_han, simplified
+from gateway_memory.ground.tables import has_han, simplified
 
 Bound = Literal["", "until", "by"]
 _LONGEST: Final = 2000

@@ -29,8 +29,7 @@ from gateway_memory.ground.calendar import (
     week_of,
     year_of,
 )
-from gateway_memory.ground.han import has_han
-from gateway_memory.ground.tables import Table
+from gateway_memory.ground.tables import Table, has_han
 
 _FEASTS: Final = Table(Path(__file__).with_name("feasts.txt").read_text("utf-8"))
 _NAMES: Final = [(rule, name.strip()) for rule, names in _FEASTS.texts("feasts") for name in names.split(" | ")]

@@ -14,7 +14,7 @@ from typing import Final
 
 from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, season_of, year_of
 from gateway_memory.ground.dates import begins, is_habit, is_past, is_told_today, mentions, read_every, time_of
-from gateway_memory.ground.han import has_han
+from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
 _MONTHS: Final = "January February March April May June July August September October November December".split()
@@ -99,7 +99,7 @@ def is_over(text: str, stated: date, today: date) -> bool:
     return holds_of(text, stated).is_over(today)
 
 
-def is_past(text: str, stated: date, today: date) -> bool:
+def is_history(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of what was on a day: it is over, or was behind when it was told."""
     holds = holds_of(text, stated)
     return holds.is_over(today) or (holds.behind and not holds.begins)

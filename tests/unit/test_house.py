@@ -20,7 +20,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 GROUND = tuple(
-    f"gateway_memory.ground{name}" for name in ("", ".calendar", ".dates", ".expressions", ".han", ".holds", ".tables")
+    f"gateway_memory.ground{name}" for name in ("", ".calendar", ".dates", ".expressions", ".holds", ".tables")
 )
 """What also the leaves stand on."""
 PACKAGES = {"gateway_memory", "extractor", "recall", "notifier"}

@@ -9,7 +9,7 @@ import pytest
 
 from extractor import Candidate, Turn, extract_rules, traits_of
 from extractor.language.kind import is_english_with_han
-from gateway_memory.ground.han import simplified
+from gateway_memory.ground.tables import simplified
 
 ROWS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "plain.jsonl").read_text("utf-8").splitlines()
