@@ -3,11 +3,15 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import accumulate
 from typing import Final
 
 from extractor.language.kind import is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
+from extractor.language.values import dates_of, relative_dates_of
+from extractor.language.vocabulary import statement_words
+from extractor.rules.borrowed import own_words
 from extractor.tables import table
 from gateway_memory.ground.tables import has_han
 
@@ -23,6 +27,8 @@ _WIDE: Final = 2
 
 _CODE_MARK: Final = re.compile(r"[{}()\[\]<>=|\\$_*+&]")
 _CODE_SHARE: Final = 0.1
+_JOINED: Final = re.compile(r"\s|[\u3400-\u9fff]{2}")
+"""In words that say where a talk stood: one word alone does not."""
 _FIRST: Final = 20
 _NEWEST: Final = 40
 """The exchanges at the beginning and at the end that are read; a record has no room for more."""
@@ -30,22 +36,26 @@ _FEWEST: Final = 8
 """The width of a sentence of an answer that says something, unless it is the only one."""
 _ENOUGH: Final = 30
 _LEAST_TOPIC: Final = 14
+_ANY_DAY: Final = date(2000, 1, 3)
+"""Whether a text names a time to come does not depend on its day. On a Monday no day of the week is past."""
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What the user said, and what the assistant answered before the user spoke again."""
+    """What the user said, what the assistant answered before the user spoke again, and whether it used a tool."""
 
     user: str = ""
     answers: list[str] = field(default_factory=list)
+    acted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
     """What turns show of their session. topic: "" if nothing was said that is one. ended: where the talk ended.
 
-    wanted: what was asked for. done: what is reported as done, or was answered. unanswered: a request, or a question to
-    the user, that nothing answers. later: what was put off, or is not done yet.
+    wanted: what was asked for, unless it stands in the topic or is answered. done: what is reported as done, or was
+    answered. unanswered: a request, or a question to the user, at the end. todos: what was promised, or asked and not
+    done.
     """
 
     topic: str = ""
@@ -53,74 +63,174 @@ class Outline:
     done: tuple[str, ...] = ()
     ended: str = ""
     unanswered: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
+    todos: tuple[str, ...] = ()
 
 
 def exchanges_of(messages: Iterable[tuple[bool, str]]) -> list[Exchange]:
-    """Return the exchanges of messages, oldest first. messages: whether the user wrote it, and the text."""
+    """Return the exchanges of messages, oldest first.
+
+    messages: whether the user wrote it, and the text; an empty one of the assistant stands for the use of a tool.
+    """
     exchanges: list[Exchange] = []
     for by_user, text in messages:
         if by_user or not exchanges:
             exchanges.append(Exchange())
         if by_user:
             exchanges[-1].user = text
-        else:
+        elif text:
             exchanges[-1].answers.append(text)
+        else:
+            exchanges[-1].acted = True
     return exchanges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What the sentences of an exchange are; none is two things.
+
+    message: what the user said beside promises and reports; asks: with a request, for an answer or for a deed. subject:
+    what it is about. question: the one with which the answer ends. essence: what else it says. promises: of both, and
+    what the answer says is not done.
+    """
+
+    message: str
+    asks: bool
+    for_a_deed: bool
+    subject: str
+    reports: tuple[str, ...]
+    promises: tuple[str, ...]
+    question: str
+    essence: str
+    silent: bool
+    acted: bool
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a request got neither an answer nor a report."""
+        return self.asks and not (self.reports or self.essence)
+
+    @property
+    def is_put_off(self) -> bool:
+        """Whether the assistant said no more to a request than that it would do it."""
+        return self.is_left and self.for_a_deed and not (self.silent or self.question or self.acted)
 
 
 def outline_of(exchanges: Sequence[Exchange]) -> Outline:
     """Return the outline of a session. Pure; greetings, thanks and what is to be remembered are left out."""
+    chosen = (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:])
+    read: list[_Read] = []
+    for exchange in chosen:
+        begun = any(each.for_a_deed for each in read)
+        read.append(_read(exchange, begun=begun, last=len(read) + 1 == len(chosen)))
+    unanswered = next((each.message for each in read[-1:] if each.is_left and each.silent), "")
+    reported = max((number for number, each in enumerate(read) if each.reports), default=-1)
+    put_off = [each for each in read[reported + 1 :] if each.is_put_off]
+    topic = _topic([each for each in read if each not in put_off and each.message != unanswered]) or _topic(read)
     wanted: list[str] = []
-    subjects: list[str] = []
-    topics: list[str] = []
     done: list[str] = []
-    later: list[str] = []
+    promised = [promise for each in read for promise in each.promises]
     ended = offer = ""
-    for exchange in (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:]):
-        request = [each for each in _telling(exchange.user) if not _PATTERNS["to remember"].search(each.text)]
-        asks = any(each.question or _PATTERNS["asks"].search(_without_opener(each.text)) for each in request)
-        message = _joined([_text(each) for each in request])
-        if asks:
-            wanted.append(message)
-        if asks or (message and not topics):
-            subjects.append(message)
-            longest = _text(max(request, key=lambda each: _width(each.text)))
-            topics.append(_PATTERNS["please"].sub("", longest, count=1).strip() or longest)
-        put_off = [_without_opener(each.text) for each in request if _is_later(each)]
-        later += put_off
-        reports = [each for each in request if _reports(each, "user reports")]
-        reports += [each for answer in exchange.answers for each in _telling(answer) if _reports(each, "reports")]
-        essence = _essence(exchange.answers[-1:])
-        if reports:
-            done += [_closed(_without_opener(each.text)) for each in reports]
-        elif essence and (asks or (offer and not message)):  # without a message, the user has only agreed
-            done.append(f"{_within(topics[-1] if asks else offer, _ASK_LENGTH)} → {essence}")
-        offer = _question(exchange)
-        if message:
-            ended = "" if reports or asks or put_off else " → ".join(filter(None, (message, essence)))
+    pending: str | None = None  # a request that was answered with a question
+    for each in read:
+        request = pending
+        if each.asks:
+            request = "" if _is_named(each, topic) else each.message
+        if each.reports:
+            done += each.reports
+            wanted.append(request or "")
+        elif each.essence and (request is not None or (offer and not each.message)):  # who adds nothing has agreed
+            before = _within(offer if request is None else request, _ASK_LENGTH)
+            done.append(f"{before} → {each.essence}" if before else each.essence)
+        elif each.is_left and each.silent:
+            wanted.append(request or "")
+        offer = each.question
+        pending = request if offer and not (each.essence or each.reports) else None
+        if each.message or each.promises:
+            says_more = each.asks or each.reports or each.promises
+            ended = "" if says_more or not _JOINED.search(each.message) else each.message
     return Outline(
-        topic=subjects[0] if len(subjects) == 1 else _topic(topics),
-        wanted=tuple(wanted),
+        topic=topic,
+        wanted=tuple(text for text in wanted if text and text != unanswered),
         done=tuple(done),
         ended=ended,
-        unanswered=tuple(filter(None, map(_unanswered, exchanges[-1:]))),
-        later=(*later, *(text for last in exchanges[-1:] for text in _not_yet(last))),
+        unanswered=tuple(filter(None, (unanswered, offer))),
+        todos=(*promised, *(each.message for each in put_off if not each.promises)),
+    )
+
+
+def _topic(read: Sequence[_Read]) -> str:
+    """Return what the requests are about, and what was said first, by the beginnings of the first ones."""
+    told = [each for each in read if each.message]
+    told = [each for each in told if each.asks or each is told[0]]
+    if len(told) == 1:
+        return told[0].message
+    subjects = [each.subject for each in told]
+    parts: list[str] = []
+    room = _TOPIC_LENGTH
+    long_enough = [subject for subject in subjects if _width(subject) >= _LEAST_TOPIC] or subjects
+    for part in distinct(_within(subject, _ASK_LENGTH) for subject in long_enough):
+        if len(part) <= room:
+            parts.append(part)
+            room -= len(part) + 2
+    return ("；" if has_han("".join(parts)) else "; ").join(parts)
+
+
+def _is_named(request: _Read, topic: str) -> bool:
+    """Return whether a topic has a request, or its beginning."""
+    return request.message == topic or _letters(_within(request.subject, _ASK_LENGTH)) in _letters(topic)
+
+
+def _read(exchange: Exchange, *, begun: bool, last: bool) -> _Read:
+    """Sort the sentences of an exchange.
+
+    begun: a deed was asked for before, of which the user may report. last: what is not done yet by now, stays so.
+    """
+    mine = own_words(exchange.user)  # not a letter that is to be mended: the reply is that letter, too
+    own = _telling(exchange.user)
+    promises = [each for each in own if each.text in mine and _is_promise(each, by_user=True)]
+    reports = [each for each in own if begun and each not in promises and _reports(each, "user reports")]
+    rest = [each for each in own if each not in promises and each not in reports and statement_words(each.text)]
+    for_a_deed = any(_PATTERNS["requests"].search(_without_opener(each.text)) for each in rest)
+    replies = [each for answer in exchange.answers for each in _telling(answer)]
+    reports += [each for each in replies if _reports(each, "reports")]
+    closing = [each for each in replies[-1:] if each.question]
+    said = _telling(exchange.answers[-1]) if exchange.answers else []
+    said = [each for each in said if each not in closing]
+    worked = last and (begun or for_a_deed or exchange.acted)
+    not_done = [each for each in said if worked and not each.question and _PATTERNS["not yet"].search(each.text)]
+    resolved = [each for each in said if mine.strip() and _resolves(each)]
+    to_come = [each for each in resolved if each is said[-1] and _is_promise(each, by_user=False)]
+    texts = [_text(each) for each in rest]
+    longest = max(texts, key=_width, default="")
+    return _Read(
+        message=_joined(texts),
+        asks=any(each.question or _asks(_without_opener(each.text)) for each in rest),
+        for_a_deed=for_a_deed,
+        subject=_PATTERNS["please"].sub("", longest, count=1).strip() or longest,
+        reports=tuple(_closed(_without_opener(each.text)) for each in reports),
+        promises=tuple(_text(each) for each in (*promises, *to_come, *not_done)),
+        question=next((_ended(each) for each in closing if not _PATTERNS["offers"].search(each.text)), ""),
+        essence=_essence([each for each in said if each not in (*not_done, *resolved)]),
+        silent=not (exchange.answers or exchange.acted),
+        acted=exchange.acted,
     )
 
 
 def _telling(text: str) -> list[Sentence]:
-    """Return the sentences that say something: no greetings, no code."""
+    """Return the sentences that say something: no greetings, no code, nothing that is only to be remembered."""
     return [
         each
         for each in sentences(text)
-        if not _is_empty(_without_opener(each.text))
+        if not (_is_empty(_without_opener(each.text)) or _PATTERNS["to remember"].search(each.text))
         and len(_CODE_MARK.findall(each.text)) <= _CODE_SHARE * len(each.text)
     ]
 
 
 def _is_empty(text: str) -> bool:
-    return is_greeting(text) or is_small_talk(text) or bool(_PATTERNS["filler"].fullmatch(text))
+    """Return whether a text only greets, thanks, agrees or takes leave."""
+    if is_greeting(text) or is_small_talk(text):
+        return True
+    return all(_PATTERNS["filler"].fullmatch(part) for part in re.split(r"[,，]\s*", text))
 
 
 def _reports(sentence: Sentence, pattern: str) -> bool:
@@ -129,51 +239,49 @@ def _reports(sentence: Sentence, pattern: str) -> bool:
     return not (sentence.question or _PATTERNS["not done"].search(plain)) and bool(_PATTERNS[pattern].search(plain))
 
 
-def _is_later(sentence: Sentence) -> bool:
-    if sentence.question or _PATTERNS["set aside"].search(sentence.text):
-        return False
-    return any(_PATTERNS[name].search(sentence.text) for name in ("later", "not yet"))
+def _asks(text: str) -> bool:
+    return any(_PATTERNS[name].search(text) for name in ("requests", "wonders"))
 
 
-def _not_yet(last: Exchange) -> list[str]:
-    """Return what the last answer says is not done yet, unless the user said so."""
-    if any(map(_is_later, _telling(last.user))):
-        return []
-    answer = [each for text in last.answers[-1:] for each in _telling(text)]
-    return [each.text for each in answer if _PATTERNS["not yet"].search(each.text) and not each.question]
+def _resolves(sentence: Sentence) -> list[str]:
+    """Return the clauses that say what the speaker will do: in the first person, of the future; none if others ask."""
+    clauses = [] if sentence.question else [clause.plain for clause in sentence.clauses]
+    found = [clause for clause in clauses if _PATTERNS["resolves"].match(clause) and not _is_empty(clause)]
+    return [] if any(_asks(clause) for clause in clauses if clause not in found) else found
 
 
-def _unanswered(last: Exchange) -> str:
-    """Return the user's last request if nothing answers it, or the question with which the last answer ends."""
-    if last.answers:
-        return _question(last)
-    request = _telling(last.user)
-    asks = any(each.question or _PATTERNS["asks"].search(each.text) for each in request)
-    return _joined([_text(each) for each in request]) if asks else ""
+def _is_promise(sentence: Sentence, *, by_user: bool) -> bool:
+    """Return whether a sentence promises something beyond the talk: for later or, by the user, to the assistant."""
+    clauses = _resolves(sentence)
+    return any(_is_ahead(clause) or (by_user and _PATTERNS["owes"].search(clause)) for clause in clauses)
 
 
-def _question(exchange: Exchange) -> str:
-    """Return the question with which an exchange ends, unless it only offers more help."""
-    closing = [each for answer in exchange.answers[-1:] for each in sentences(answer)[-1:] if each.question]
-    return next((_ended(each) for each in closing if not _PATTERNS["offers"].search(each.text)), "")
+def _is_ahead(text: str) -> bool:
+    """Return whether a text of the future names a time."""
+    spans = [*relative_dates_of(text, _ANY_DAY), *(span for spans in dates_of(text, _ANY_DAY) for span in spans)]
+    return any(span.last >= _ANY_DAY for span in spans) or bool(_PATTERNS["later"].search(text))
 
 
-def _topic(requests: Sequence[str]) -> str:
-    """Return what several requests were about, by the beginnings of the first ones."""
+def distinct(texts: Iterable[str]) -> list[str]:
+    """Return the texts, each in one line, without those that another one contains, by letters and digits."""
+    lines = [" ".join(text.split()) for text in texts]
+    said = list(map(_letters, lines))
+    return [
+        line
+        for number, (line, one) in enumerate(zip(lines, said, strict=True))
+        if one and one not in said[:number] and not any(one in other != one for other in said)
+    ]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _essence(answer: Sequence[Sentence]) -> str:
+    """Return the first sentences of an answer that say something; "" where it only asks."""
     parts: list[str] = []
-    room = _TOPIC_LENGTH
-    long_enough = [request for request in requests if _width(request) >= _LEAST_TOPIC] or requests
-    for part in dict.fromkeys(_within(request, _ASK_LENGTH) for request in long_enough):
-        if len(part) <= room:
-            parts.append(part)
-            room -= len(part) + 2
-    return ("；" if has_han("".join(parts)) else "; ").join(parts)
-
-
-def _essence(answers: Sequence[str]) -> str:
-    """Return the first sentences of an answer that say something."""
-    answer = [each for text in answers for each in _telling(text)]
-    parts: list[str] = []
+    if all(each.question or _PATTERNS["please"].match(_without_opener(each.text)) for each in answer):
+        return ""
     for sentence in [each for each in answer if _width(each.text) >= _FEWEST] or answer:
         width = _width(" ".join(parts))
         if width >= _ENOUGH and width + _width(sentence.text) > _GIST_LENGTH:

@@ -15,7 +15,7 @@ from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
 from extractor.tables import table
 
-from .exchanges import exchanges_of, outline_of
+from .exchanges import distinct, exchanges_of, outline_of
 from .prompt import as_data, list_schema, object_schema, text_schema
 from .support import Sources
 
@@ -39,12 +39,17 @@ _HEADINGS: Final = {cast("Section", name): text.split(" / ") for name, text in _
 _LAST: Final[tuple[Section, ...]] = ("learnt",)
 """Sections that get only the room that the others leave: what was learnt is kept as memories too."""
 _UNANSWERED: Final = dict(_TABLE.texts("lines"))["unanswered"].split(" / ")
-_BY_RULES: Final = re.compile("- (?:" + "|".join(heading for pair in _HEADINGS.values() for heading in pair) + ")[:：]")
+_BY_RULES: Final = re.compile(
+    rf".{{0,{_TOPIC_LENGTH}}}?- (?:{'|'.join(heading for pair in _HEADINGS.values() for heading in pair)})[:：]"
+)
 """The beginning of a stage summary that the rules made of what was seen."""
 _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
 """The end of an observation of a file that was only read."""
-_FAILED: Final = re.compile(r"(?m)(?:^|: )exit (?!0\b)-?\d+\s*$")
+_EXIT: Final = re.compile(r"exit -?\d+")
+_FAILED: Final = re.compile(r"(?m)^exit (?!0\b)-?\d+\s*$")
 """In an observation of a command: it ended in an error."""
+_DATA: Final = ("{", "[", "}", "]", '"')
+"""A tool's line that begins so is data for a program."""
 _END_OF_SENTENCE: Final = re.compile(r"[。！？!?；;]|[.](?=\s)|[，,、](?=.)|\s")
 _JOINING: Final = {"\u200d", "\ufe0e", "\ufe0f"}
 
@@ -84,6 +89,11 @@ class Summary:
     decisions: tuple[str, ...] = ()
     todos: tuple[str, ...] = ()
 
+    @property
+    def whole(self) -> str:
+        """The brief below its topic, for where it stands alone."""
+        return self.brief if self.topic in self.brief else f"{self.topic}\n{self.brief}"
+
 
 def summarize(given: SummaryInput) -> Summary | None:
     """Return a summary by rules; None where there is nothing to say. Pure; it reads no private observation."""
@@ -93,17 +103,21 @@ def summarize(given: SummaryInput) -> Summary | None:
     ]
     wanted, answers = _of(observations, "user"), _of(observations, "assistant")
     facts = _cleaned(given.facts)
-    spoken = [each for each in observations if each.kind in ("user", "assistant")]
-    outline = outline_of(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
+    turns = [
+        (each.kind == "user", "" if _is_of_a_tool(each) else _TODO.sub(".", each.content))
+        for each in observations
+        if each.kind not in ("decision", "error", "todo")
+    ]
+    outline = outline_of(exchanges_of(turns))
     stages = [stage for stage in _cleaned(given.stages) if not (outline.topic and _BY_RULES.match(stage))]
     observed = _of(observations, "decision")
-    decisions = _distinct([*_cleaned(given.decisions), *observed])
+    decisions = distinct([*_cleaned(given.decisions), *observed])
     deeds = _deeds(observations)
-    failed = [deed for deed in deeds if _FAILED.search(deed)]
-    done = [deed for deed in deeds if deed not in failed]
+    failed = [_result(deed) for deed in deeds if _FAILED.search(deed.content)]
+    done = [_result(deed) for deed in deeds if not _FAILED.search(deed.content)]
     matches = (match for text in (*wanted, *answers, *stages) for match in _TODO.finditer(text))
     written_todos = [(match[1] or match[2]).strip() for match in matches]
-    todos = _distinct([*_of(observations, "todo"), *written_todos, *outline.later])
+    todos = distinct([*_of(observations, "todo"), *written_todos, *outline.todos])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
     unanswered = [_UNANSWERED[chinese].format(text=text) for text in outline.unanswered]
     sections: dict[Section, Sequence[str]] = {
@@ -119,14 +133,25 @@ def summarize(given: SummaryInput) -> Summary | None:
     return _summary(topic, sections, decisions, todos, chinese=chinese)
 
 
-def _deeds(observations: Sequence[Seen]) -> list[str]:
+def _is_of_a_tool(observation: Seen) -> bool:
+    return observation.kind not in ("user", "assistant", "decision", "error", "todo")
+
+
+def _deeds(observations: Sequence[Seen]) -> list[Seen]:
     """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
-    spoken = {"user", "assistant", "decision", "error", "todo"}
-    deeds = [each for each in observations if each.kind not in spoken and not _LOOKED.search(each.content)]
+    deeds = [each for each in observations if _is_of_a_tool(each) and not _LOOKED.search(each.content)]
     commands = [(each.tool, each.content.strip().split("\n")[0]) for each in deeds]
     last = dict(zip(commands, deeds, strict=True))
-    newest = [each for command, each in zip(commands, deeds, strict=True) if last[command] is each]
-    return [f"{each.tool}: {each.content}" if each.tool else each.content for each in newest]
+    return [each for command, each in zip(commands, deeds, strict=True) if last[command] is each]
+
+
+def _result(deed: Seen) -> str:
+    """Return what was called and what came of it: the exit code and the last line; or the file that was changed."""
+    lines = [line for line in map(str.strip, deed.content.split("\n")) if line and not line.startswith(_DATA)]
+    if any(line.startswith(("+", "-")) for line in lines[1:]):
+        lines = lines[:1]
+    said = " ".join(dict.fromkeys([*lines[:1], *filter(_EXIT.fullmatch, lines), *lines[-1:]]))
+    return f"{deed.tool}: {said}" if deed.tool and said else said
 
 
 def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
@@ -149,7 +174,7 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
         value = answer.get(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ValueError(f"{name} must be a list of strings")
-        lists[name] = _distinct(_supported(value, sources))
+        lists[name] = distinct(_supported(value, sources))
     sections: dict[Section, Sequence[str]] = {name: _supported(answer[name].split("\n"), sources) for name in names}
     topic = next(iter([*_supported([answer["topic"]], sources), *sections["wanted"]]), "")
     chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
@@ -171,8 +196,8 @@ def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[
         topic=cut(_one_line(clean(topic).text), _TOPIC_LENGTH),
         brief=cut(text, BRIEF_LENGTH),
         detailed=cut(text, DETAILED_LENGTH),
-        decisions=_listed(_distinct(_cleaned(decisions))),
-        todos=_listed(_distinct(_cleaned(todos))),
+        decisions=_listed(distinct(_cleaned(decisions))),
+        todos=_listed(distinct(_cleaned(todos))),
     )
 
 
@@ -203,11 +228,14 @@ def _summary(
     topic: str, sections: Mapping[Section, Sequence[str]], decisions: Sequence[str], todos: Sequence[str], *,
     chinese: bool,
 ) -> Summary | None:  # fmt: skip
-    lines = {name: _distinct(_one_line(item) for item in items) for name, items in sections.items()}
+    topic = cut(_one_line(topic), _TOPIC_LENGTH)
+    lines = _without_repeats(topic, sections)
+    if not any(lines.values()):
+        lines = _without_repeats("", sections)
     if not any(lines.values()):
         return None
     return Summary(
-        topic=cut(_one_line(topic), _TOPIC_LENGTH),
+        topic=topic,
         brief=_render(lines, BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),
         detailed=_render(lines, DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese),
         decisions=_listed(decisions),
@@ -264,9 +292,16 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
-    lines = (_one_line(text) for text in texts)
-    return list({line.casefold(): line for line in lines if line}.values())
+def _without_repeats(topic: str, sections: Mapping[Section, Sequence[str]]) -> dict[Section, list[str]]:
+    """Return the lines of sections without those that the topic or another line contains."""
+    told = distinct([topic, *(item for items in sections.values() for item in items)])
+    told = [line for line in told if line != topic]
+    lines: dict[Section, list[str]] = {}
+    for name, items in sections.items():
+        own = set(map(_one_line, items))
+        lines[name] = [line for line in told if line in own]
+        told = [line for line in told if line not in own]
+    return lines
 
 
 # The prompt for a session's summary. Observations are data: JSON within a fence that no text can close.

@@ -300,7 +300,7 @@ class Lifecycle:
                 session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
             )
             if summary:
-                await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.brief)
+                await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.whole)
         self._runtime.metrics.count("sessions.compactions")
         return observations
 

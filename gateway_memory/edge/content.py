@@ -195,6 +195,7 @@ def _field(part: object, name: str) -> Any:
 
 LONGEST: Final = 2_000
 _COMMAND_LINES: Final = 20
+_LONGEST_CALL: Final = 200
 _TAGS: Final = 20
 _LONGEST_TAG: Final = 120
 _LONGEST_NAME: Final = 80
@@ -236,7 +237,8 @@ def observed(kind: str, content: str, tool: str = "", *, private: bool = False) 
 def clip(kind: str, tool: str, content: str) -> str:
     """Return the useful part of a content: a file's path and size, a diff's hunks, a command's exit and last lines.
 
-    Any other content keeps its beginning and end. The result has at most about 2,000 characters.
+    Of any other tool's JSON, it is what was asked, in one line, and what came of it. Any other content keeps its
+    beginning and end. The result has at most about 2,000 characters.
 
     content: a text, or a tool's JSON.
     """
@@ -254,6 +256,8 @@ def clip(kind: str, tool: str, content: str) -> str:
             return _shorten(path if only_asked else f"{path} ({len(text)} characters)")
         if _COMMAND.search(tool):
             return _command(fields, "" if only_asked else text)
+        if asked := _asked(fields):
+            content = asked if only_asked else f"{asked}\n{text}"
     return _shorten(content)
 
 
@@ -290,6 +294,12 @@ def _text(fields: Mapping[str, Any], content: str) -> str:
         if isinstance(value, str):
             return value
     return content
+
+
+def _asked(fields: Mapping[str, Any]) -> str:
+    """Return what a tool was called with, in one line: its words, without the names of its arguments."""
+    given = (value for key, value in fields.items() if key not in _CONTENT_KEYS and isinstance(value, str))
+    return _shorten(" ".join(" ".join(given).split()), _LONGEST_CALL)
 
 
 def _path(fields: Mapping[str, Any], content: str) -> str:

@@ -153,13 +153,15 @@ def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:
         [
             line("assistant", use(1, "Read", file_path="/p/login.py"), use(2, "Bash", command="make test")),
             line("user", result(1, "x" * 4321), result(2, "line one\nExit code 2", is_error=True)),
-            line("assistant", use(3, "Bash", command="make lint")),
+            line("assistant", use(3, "Bash", command="make lint"), use(4, "Grep", pattern="retry_limit", path="src")),
+            line("user", result(4, "src/net.py:12")),
         ]
     )
     assert [(each.kind, each.content) for each in seen] == [
         ("tool", "/p/login.py (4321 characters)"),
         ("tool", "$ make test\nline one\nExit code 2"),
         ("error", "line one\nExit code 2"),
+        ("tool", "retry_limit src\nsrc/net.py:12"),
         ("tool", "$ make lint"),
     ]
 

@@ -58,7 +58,7 @@ async def test_a_row_of_the_table(row: Row, tmp_path: Path) -> None:
     assert tuple(record["layer"] for record in found) == row.saved
     assert [record["auto_generated"] for record in found] == [layer == "end" for layer in row.saved]
     if row.saved:
-        assert "JWT" in found[0]["brief"]
+        assert "JWT" in found[0]["topic"] + found[0]["brief"]
     else:
         assert counts["state.nothing"] == 1
 

@@ -56,7 +56,7 @@ async def test_a_session_over_midnight_or_many_days_knows_all_of_its_stages(tmp_
         await memory.end_session(session, reason="completed")
     (record,) = records(tmp_path)
     for day in range(days + 1):
-        assert f"模块{day + 1}" in record["summary"]
+        assert f"模块{day + 1}" in record["topic"] + record["summary"], "the last one is the topic"
 
 
 async def test_a_private_observation_leaves_no_trace(tmp_path: Path) -> None:

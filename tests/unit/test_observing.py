@@ -24,6 +24,17 @@ def test_of_a_call_without_its_outcome_only_what_was_asked_is_kept() -> None:
     assert clip("tool", "Bash", json.dumps({"command": "make test", "description": "runs"})) == "$ make test"
 
 
+def test_of_any_other_tool_what_was_asked_and_what_came_of_it_is_kept() -> None:
+    call = {"pattern": "retry_limit", "path": "src"}
+    assert clip("tool", "Grep", json.dumps({**call, "output": "src/net.py:12\nsrc/cli.py:40"})) == (
+        "retry_limit src\nsrc/net.py:12\nsrc/cli.py:40"
+    )
+    assert clip("tool", "Grep", json.dumps(call)) == "retry_limit src"
+    assert clip("tool", "search", json.dumps({"tool_input": {"query": "rain\nsoon"}, "tool_response": "no"})) == (
+        "rain soon\nno"
+    )
+
+
 def test_a_diff_keeps_its_hunks() -> None:
     diff = "diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n" + " context\n" * 500
     assert clip("tool", "apply_patch", diff) == "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new"
