@@ -9,10 +9,10 @@ from typing import Final
 
 from extractor.language.kind import is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
-from extractor.language.values import dates_of, relative_dates_of
 from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
 from extractor.tables import table
+from gateway_memory.ground.dates import mentions
 from gateway_memory.ground.tables import has_han
 
 _PATTERNS: Final = table("exchanges").patterns()
@@ -258,7 +258,7 @@ def _is_promise(sentence: Sentence, *, by_user: bool) -> bool:
 
 def _is_ahead(text: str) -> bool:
     """Return whether a text of the future names a time."""
-    spans = [*relative_dates_of(text, _ANY_DAY), *(span for spans in dates_of(text, _ANY_DAY) for span in spans)]
+    spans = (span for mention in mentions(text, _ANY_DAY) for span in mention.spans)
     return any(span.last >= _ANY_DAY for span in spans) or bool(_PATTERNS["later"].search(text))
 
 
