@@ -12,7 +12,7 @@ from datetime import date
 from functools import cache
 from typing import Any, Final, Literal
 
-from gateway_memory.ground.calendar import A_WEEK, DECEMBER, Every, Span, day_span, days_on
+from gateway_memory.ground.calendar import A_MONTH, A_WEEK, DECEMBER, Every, Span, day_span, days_on
 from gateway_memory.ground.expressions import (
     EVERY,
     PATTERNS,
@@ -63,7 +63,12 @@ class Mention:
         if len(self.spans) == 1:
             return self.spans[0]
         if past:
-            return max((span for span in self.spans if span.first <= day), default=None)
+            behind = max((span for span in self.spans if span.first <= day), default=None)
+            near = min((span for span in self.spans if span.first > day), default=None)
+            # "We were thinking of Easter" in March is the coming one, a year after the last.
+            if behind and near and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days):
+                return near
+            return behind
         ahead = [span for span in self.spans if span.last >= day]
         begun = [span for span in ahead if span.first < day and span.days <= A_WEEK]
         return min([span for span in ahead if span not in begun] or begun, default=None)
@@ -128,16 +133,21 @@ def is_past(text: str, mention: Mention) -> bool:
     """Return whether the nearest verb in front of a mention, else behind it, tells of what is behind."""
     if mention.bound or not mention.spans:
         return False
-    text = text.lower()
-    start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
-    found = _CLAUSE_END.search(text, mention.end)
-    front, back = text[start : mention.start], text[mention.end : found.start() if found else len(text)]
+    front, back = _clause(text, mention)
     ahead, past = _matches("ahead", front), _matches("past", front)
     past = [each for each in past if not any(one[0] <= each[0] < one[1] for one in ahead)]
     if ahead or past:
         return max(past, default=(-1, -1)) > max(ahead, default=(-1, -1))
     ahead, past = _matches("ahead", back), _matches("past", back)
     return min(past, default=(len(text), 0)) < min(ahead, default=(len(text), 0))
+
+
+def _clause(text: str, mention: Mention) -> tuple[str, str]:
+    """Return the words of a mention's clause in front of it, and those behind it."""
+    text = text.lower()
+    start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
+    end = _CLAUSE_END.search(text, mention.end)
+    return text[start : mention.start], text[mention.end : end.start() if end else len(text)]
 
 
 def _matches(name: str, text: str) -> list[tuple[int, int]]:
@@ -149,9 +159,9 @@ def is_told_today(text: str) -> bool:
     return bool(PATTERNS["past today"].search(text))
 
 
-def is_habit(text: str) -> bool:
-    """Return whether a text tells of a habit, so that its weekday is that of every week."""
-    return bool(PATTERNS["habit"].search(text))
+def is_habit(text: str, mention: Mention) -> bool:
+    """Return whether the clause of a mention tells of a habit, so that its weekday is that of every week."""
+    return any(PATTERNS["habit"].search(part) for part in _clause(text, mention))
 
 
 def begins(text: str) -> bool:
@@ -209,6 +219,8 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     before = text[: match.start()]
     word = re.search(r"([^\W_]+|[+&,/–-])\s*\Z", before)
     left = word[1] if word else ""
+    if PATTERNS["named"].search(before) or re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :]):
+        return True
     if left.lower() in _BEFORE_A_DAY:
         return False
     if left.lower() in ("a", "an", "any", "some"):
@@ -317,12 +329,9 @@ def _recurring(text: str, mention: Mention) -> Mention:
             return replace(mention, spans=(), every=Every(month=month, day=number, lunar=True))
     if rule := rule_at(text, mention.start, mention.end):
         return replace(mention, spans=(), every=Every(rule=rule))
-    if span.days == 1 and re.search(rf"{_ANY_MONTH}|月", named) and re.search(r"\d|[日号]", named):
+    if span.days == 1 and mention.written:
         return replace(mention, spans=(), every=Every(month=span.first.month, day=span.first.day))
     return mention
-
-
-_ANY_MONTH: Final = r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 
 
 def read_every(text: str) -> Every | None:

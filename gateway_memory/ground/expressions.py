@@ -72,6 +72,8 @@ def number_of(text: str) -> int:
         return int(text)
     if text in _NUMBERS:
         return _NUMBERS[text]
+    if match := re.fullmatch(r"(twenty|thirty)[- ](\w+)", text):
+        return _NUMBERS[match[1]] + _NUMBERS[match[2]]
     text = text.replace("廿", "二十")
     tens, ten, ones = text.rpartition("十")
     if not ten or max(len(tens), len(ones)) > 1:
@@ -179,10 +181,17 @@ def _nth_weekdays(match: re.Match[str], day: date) -> list[Span]:
 def _part(match: re.Match[str], day: date) -> list[Span]:
     parts = match.groupdict()
     part = _PARTS.get(parts["part"] or "") or parts["part"]
-    if parts.get("month"):
+    if parts.get("month") and part not in ("first", "second", "last"):
         return [part_of(month_of(year, _month(parts["month"] or "")), part) for year in _years(parts, day)]
     if parts.get("year"):
         return [part_of(year_of(int(parts["year"] or 0)), part)]
+    if part in ("first", "second", "last") and parts.get("month"):
+        months = [month_of(year, _month(parts["month"] or "")) for year in _years(parts, day)]
+        first = part == "first"
+        return [
+            Span(span.first if first else days_on(span.first, 14), days_on(span.first, 13) if first else span.last)
+            for span in months
+        ]
     if part in ("first", "1st"):
         month = _of_months(day, _WHICH[(parts["whole"] or "").split()[0]])
         return [day_span(month.first), day_span(_of_months(month.first, 1).first)]
@@ -205,7 +214,7 @@ def _of_months(day: date, count: int) -> Span:
 
 def _anchor(text: str, day: date) -> date:
     """Return the day from which weeks are counted: "a week on Tuesday", "a fortnight tomorrow"."""
-    if text in ("today", "now", "this day", "this time"):
+    if text in ("today", "tonight", "now", "this day", "this time"):
         return day
     if "tomorrow" in text:
         return days_on(day, 2 if "after" in text else 1)
@@ -246,6 +255,8 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _ahead(match: re.Match[str], day: date) -> list[Span]:
+    if match["of"] == "yesterday":  # "a week yesterday" is behind
+        return _so_far(days_on(day, -1), -_count(match), _unit(match))
     return _so_far(_anchor(match["of"], day), _count(match), _unit(match))
 
 
@@ -336,8 +347,18 @@ def _weekday_and_day(match: re.Match[str], day: date) -> list[Span]:
     return near
 
 
+def _weekday_before_last(match: re.Match[str], day: date) -> list[Span]:
+    return [day_span(days_on(_before(day, _weekday_of(match)), -A_WEEK))]
+
+
+def _stretch_after(match: re.Match[str], day: date) -> list[Span]:
+    return [week_of(day, 1) if match["unit"] == "week" else _of_months(day, 1)]
+
+
 def _weekday_bare(match: re.Match[str], day: date) -> list[Span]:
     weekday = _weekday_of(match)
+    if weekday == day.weekday():  # today to some, in a week to others
+        raise UnsureError(*(day_span(days_on(day, A_WEEK * weeks)) for weeks in (-1, 0, 1)))
     return [day_span(_before(day, weekday)), day_span(_coming(day, weekday))]
 
 
@@ -510,6 +531,8 @@ READERS: Final[dict[str, Read]] = {
     "weekday next": _weekday_next,
     "weekday this": _weekday_this,
     "weekday date": _weekday_and_day,
+    "weekday before last": _weekday_before_last,
+    "stretch after": _stretch_after,
     "weekday bare": _weekday_bare,
     "week day": _han_weekday,
     "week of": _week_of_day,

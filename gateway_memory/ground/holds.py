@@ -130,7 +130,6 @@ def _holds_of(text: str, day: date, standing: bool) -> Holds:  # noqa: FBT001 - 
 def _said(words: str, day: date, *, standing: bool) -> Holds:
     named = mentions(words, day)
     every = next((mention.every for mention in named if mention.every), None)
-    habit = standing or is_habit(words)
     on: list[tuple[Span, bool]] = []
     until: date | None = None
     unsure, exact = False, True
@@ -142,7 +141,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         past = past or (span == day_span(day) and is_told_today(words))
         if span is None:
             unsure = True
-        elif mention.weekday and habit and not (mention.bound or past):
+        elif mention.weekday and not (mention.bound or past) and (standing or is_habit(words, mention)):
             every = every or Every(weekdays=frozenset({span.first.weekday()}))
         elif mention.bound == "until":
             until, exact = max(span.last, until or span.last), exact and mention.exact
