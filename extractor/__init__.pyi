@@ -14,6 +14,7 @@ from .language.sentences import without_quotations as without_quotations
 from .language.values import coming as coming
 from .language.values import is_over as is_over
 from .language.vocabulary import polarity as polarity
+from .language.vocabulary import statement_words as statement_words
 from .meaning import Meaning as Meaning
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood

@@ -93,7 +93,8 @@ async def test_who_only_tells_is_told_less_than_who_asks(tmp_path: Path) -> None
 
 
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
-    async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
+    config = load_config({"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}}}}})
+    async with GatewayMemory(config, tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", ("hm", "hm"), (BIKE, "Congratulations! Enjoy the first ride."))
         later = await memory.start_session("two", user=OWNER)
         context = await memory.before_reply(later, QUESTION)
