@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
@@ -123,7 +123,13 @@ class Validity:
         from extractor import is_over  # a hook in whose journal nothing has a day has no time to import it
 
         said, today = self._today.day_of(at), self._today.day
-        return said < today and all(is_over(part, said, today) for part in SENTENCE_END.split(text) if part.strip())
+        after = said + timedelta(days=1)
+        # What is told of the day itself, "today I swam", stays true beside that day.
+        return after < today and all(
+            is_over(part, said, today) and not is_over(part, said, after)
+            for part in SENTENCE_END.split(text)
+            if part.strip()
+        )
 
 
 def marked(text: str, state: State) -> str:
