@@ -182,7 +182,8 @@ async def test_a_claim_that_waits_for_a_review_is_quoted_to_nobody(claim: str, w
     guest = {"user": "viktor"}
     review = {"ownerNames": ["Zoe Quimby", "周老板"]}
     async with life(ScriptedModel({claim: claim}), review=review) as lived:
-        await lived.says((f"{claim}.", "OK."), **guest)
+        tail = "That is the long story of how it came about, which nobody needs to hear again."
+        await lived.says((f"{claim}. {tail}", "OK."), **guest)
         waiting = await lived.memory.record(await lived.session(**guest), "review")
         assert word in json.dumps(waiting, ensure_ascii=False), "it waits"
         told = await lived.told("what did Zoe Quimby and 周老板 say?", **guest)
