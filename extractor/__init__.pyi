@@ -13,6 +13,7 @@ from .language.kind import is_mostly_chinese as is_mostly_chinese
 from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
+from .language.vocabulary import statement_words as statement_words
 from .meaning import Meaning as Meaning
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood

@@ -13,6 +13,7 @@ from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.edge.prompts import Prompts
 from gateway_memory.identity import session_types
 from gateway_memory.scope import Scope
+from gateway_memory.store.validity import Told
 from notifier import Inbox
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ class InContext:
         self.partial = False
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
         self._in_opening: frozenset[_Item] = frozenset()
+        self._opening_told, self._told = Told(), Told()
+        """What the lines of the opening say, and those that were injected since the last compaction."""
+        self._has_opening = False
+        """Whether the context has the opening, also where it is not asked for with each reply."""
         self.opens_reply = False
         """Whether the prompt of this reply has the opening: the host has asked for it since the last reply."""
         self._items: set[_Item] = set()
@@ -94,7 +99,18 @@ class InContext:
         """Replace the opening. memories: those in it (id, text)."""
         self._opening, self._withheld, self.partial = text, {}, partial
         self._in_opening = frozenset(_items(memories))
+        self._opening_told, self._has_opening = Told(text.split("\n")), not self.ephemeral
         self._inject(self._in_opening)
+
+    @property
+    def told(self) -> "tuple[Told, ...]":
+        """What the lines say that are in the context."""
+        return (self._told, self._opening_told) if self._has_opening or self.opens_reply else (self._told,)
+
+    def tell(self, block: str) -> None:
+        """Record the text of a block that was injected. It stays in the context unless that is ephemeral."""
+        if not self.ephemeral:
+            self._told.add(block.split("\n"))
 
     def withhold(self, scope: str, withheld: "Withheld") -> None:
         """Remove text that was forgotten in a scope from the opening."""
@@ -103,7 +119,7 @@ class InContext:
     def set_ephemeral(self, *, ephemeral: bool) -> None:
         """Set whether the host drops what was injected after each reply."""
         if ephemeral and not self.ephemeral:
-            self._items.clear()
+            self._clear()
         self.ephemeral = ephemeral
 
     def add(self, memories: Iterable[tuple[str, str]]) -> None:
@@ -121,11 +137,10 @@ class InContext:
         if not self.ephemeral:
             self._items.update(items)
 
-    def remove(self, identity: str, text: str) -> None:
+    def remove(self, identity: str) -> None:
         """Record that the model was informed of a memory's removal. If it is restored, it is news again."""
-        item = _Item(identity, _digest(text))
-        self._ever.discard(item)
-        self._items.discard(item)
+        self._ever = {item for item in self._ever if item.identity != identity}
+        self._items = {item for item in self._items if item.identity != identity}
         self.removed.add(identity)
 
     def has(self, identity: str, text: str) -> bool:
@@ -142,6 +157,10 @@ class InContext:
         """Return whether the context has ever contained a memory, even before a compaction."""
         return _Item(identity, _digest(text)) in self._ever
 
+    def knew(self, identity: str) -> bool:
+        """Return whether the context has ever contained a memory, whatever its text was."""
+        return any(item.identity == identity for item in self._ever)
+
     def has_turn(self, turn: int) -> bool:
         """Return whether the context contains one of the session's own turns."""
         return turn > self._compacted_upto
@@ -152,8 +171,12 @@ class InContext:
         `had` stays true, so that they are not announced as new. A memory that was removed stays so, because the host's
         summary may contain it.
         """
-        self._items.clear()
+        self._clear()
         self._compacted_upto = last_turn
+
+    def _clear(self) -> None:
+        self._items.clear()
+        self._told, self._has_opening = Told(), False
 
 
 class _Item(NamedTuple):

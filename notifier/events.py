@@ -22,7 +22,8 @@ class NotifierError(Exception):
 class MemoryChange:
     """One memory that was added or removed.
 
-    at: epoch seconds. source: the key of the session that caused it, "" for none. replaces: the id of the memory that
+    at: epoch seconds. text: "" of one that was removed. source: the key of the session that caused it, "" for none.
+    replaces: the id of the memory that
     it supersedes, "" for none. by_hand: a person or a tool edited the file.
     """
 

@@ -1,7 +1,6 @@
 """Outgoing events: in the order of their numbers, in bounded batches, at least once."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Final, Never, Protocol
@@ -10,7 +9,6 @@ from notifier.events import Event, EventLog
 from notifier.wire import Wire
 
 _BATCH: Final = 100
-_IN_HAND: Final = 1000
 _SWEEP_SECONDS: Final = 5.0
 _MARK_SECONDS: Final = 0.2
 """How long a sent event waits until the journal notes it. A crash in between sends it twice; receivers ignore that."""
@@ -39,10 +37,11 @@ class Sender:
         self._wire = wire
         self._event_log = event_log
         self._clock = clock
-        self._in_hand: deque[Event] = deque()
         self._link: Link | None = None
         """The connection, once it has been given all ready events: the next one may be sent at once."""
         self._posted = 0
+        self._waiting = 0
+        """The highest number that was announced and not posted at once."""
         self._under_way: dict[int, asyncio.Future[None]] = {}
         """Events that were posted and are not acknowledged yet, by number, in order."""
         self._wake = asyncio.Event()
@@ -55,12 +54,11 @@ class Sender:
     def announce(self, event: Event) -> None:
         """Send an event that is on disk and ready: at once if nothing waits before it, else in its turn."""
         self._idle.clear()
-        room = len(self._under_way) < _BATCH and not self._in_hand  # an event in hand may have waited for this one
+        room = len(self._under_way) < _BATCH and self._waiting <= self._posted  # one may have waited for this one
         if self._link and event.number == self._posted + 1 and room:
             self._post(self._link, event)
             return
-        if len(self._in_hand) < _IN_HAND:
-            self._in_hand.append(event)
+        self._waiting = max(self._waiting, event.number)  # it is read when it is sent: it may be forgotten by then
         self._wake.set()
 
     async def drained(self) -> None:
@@ -76,7 +74,7 @@ class Sender:
         try:
             while True:
                 self._link = None  # events that are announced meanwhile wait
-                while batch := await self._next():
+                while batch := await self._event_log.ready(instance, self._posted, _BATCH):
                     for event in batch:
                         self._post(link, event)
                     await asyncio.gather(*self._under_way.values())
@@ -86,17 +84,6 @@ class Sender:
                 self._wake.clear()
         finally:
             self._link = None
-
-    async def _next(self) -> list[Event]:
-        batch: list[Event] = []
-        while self._in_hand and len(batch) < _BATCH:
-            if self._in_hand[0].number <= self._posted:
-                self._in_hand.popleft()
-            elif self._in_hand[0].number == self._posted + 1 + len(batch):
-                batch.append(self._in_hand.popleft())
-            else:
-                break
-        return batch or await self._event_log.ready(self._wire.instance, self._posted, _BATCH)
 
     def _post(self, link: Link, event: Event) -> None:
         acknowledged = link.post(*self._wire.changed(event, self._clock()))

@@ -166,7 +166,8 @@ class Hit:
     task with the query at all; among unrelated rows, too, one is the nearest. parts, where they were asked for: the
     terms of the rank (`words`, `meaning`, `recency`, `importance`, `form`: length, and whether it asks; `speaker`,
     `date`, `task`, `version`) and their sum `rank`; the log-odds `evidence` that the best rows are useful; `coverage`,
-    the share of the query's words; the `cosine`. at, until: see `Entry`.
+    the share of the query's words; the `cosine`. at, until: see `Entry`. state: "doubted" if something newer may say
+    otherwise, "over" if its time is past; then `text` has a mark that says so.
     """
 
     id: str
@@ -184,9 +185,12 @@ class Hit:
     session: str = ""
     related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
+    state: Literal["", "doubted", "over"] = ""
 
     @classmethod
-    def of(cls, row: Stored, score: float, *, related: bool = True, parts: Mapping[str, float] | None = None) -> Self:
+    def of(
+        cls, row: Stored, score: float = 1.0, *, related: bool = True, parts: Mapping[str, float] | None = None
+    ) -> Self:
         """Return a row of the index as a hit."""
         entry = row.entry
         return cls(

@@ -352,7 +352,7 @@ class PlanExecutor:
             if memory.announced
         ]
         changes += [
-            MemoryChange(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
+            MemoryChange(id=item.memory.id, text="", at=plan.at, action="removed")
             for item in plan.retired
             if item.state in ("forgotten", "undone", "retracted") and item.memory.announced
         ]

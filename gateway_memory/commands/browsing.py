@@ -11,6 +11,7 @@ from typing import Final
 from gateway_memory.capture.changes import UNDONE_WITHIN
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.people import People
+from gateway_memory.context.blocks import told
 from gateway_memory.context.trial import Trial, Trials
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -20,6 +21,7 @@ from gateway_memory.store.journal.ledger import HistoryLine, Spent, Uses
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.markdown import with_marks
 from gateway_memory.store.plan import EXCHANGE, TALK, MemoryRecord, Receipt
+from gateway_memory.store.validity import State
 from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
 from recall import Stored
 
@@ -53,7 +55,7 @@ class Talk:
 class MemoryDetails:
     """A memory, with what it was learnt from (None if that is gone), its history, and how often it was of use.
 
-    stored: its row; None if it is not active any more.
+    stored: its row; None if it is not active any more. state: whether it holds today.
     others: the memories that its history names.
     """
 
@@ -63,6 +65,7 @@ class MemoryDetails:
     history: Sequence[HistoryLine]
     others: Mapping[str, MemoryRecord]
     uses: Uses
+    state: State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,7 @@ class Browsing:
         history = await self._storage.ledger.history(scope, identity)
         others = sorted({line.other for line in history if line.other})
         exchanges = await self._exchanges(scope, [record.turn] if record.turn else [])
+        states = told([record], await self._ports.validity(session.scope), past=True)
         return MemoryDetails(
             record=record,
             stored=stored,
@@ -133,6 +137,7 @@ class Browsing:
             history=history,
             others=await self._storage.ledger.without_forgotten(scope, others),
             uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
+            state=states[0][1] if stored else "",
         )
 
     async def document(self, session: Session) -> str:
@@ -305,7 +310,7 @@ class Browsing:
             learnt.setdefault(memory.turn, []).append(memory)
         exchanges = []
         for turn in turns:
-            sides = quotable.sides(turn, past=True)
+            sides = quotable.sides(turn)
             if sides is not None:
                 episode = quotable.episodes[turn]
                 exchange = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))

@@ -11,7 +11,9 @@ from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import local_time
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
+from gateway_memory.store.validity import Today, Validity
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper
 
@@ -112,6 +114,11 @@ class CommandPorts:
     caught_up: Callable[[str, float], Awaitable[None]]
     switched: Callable[[Session], Awaitable[None]]
     health: HealthKeeper
+
+    async def validity(self, scope: Scope) -> Validity:
+        """Return what holds in a scope today."""
+        today = Today(self.memory.now().timestamp(), self.memory.zone)
+        return await self.storage.ledger.validity(scope.key, today)
 
 
 # What a command answers, and the small forms that all answers share: ids, times, what was typed.

@@ -10,10 +10,11 @@ from gateway_memory.commands.browsing import Browsing, ReplyDetails, Said
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.people import Face
 from gateway_memory.commands.review import review_record
+from gateway_memory.context.hits import told_hits
 from gateway_memory.errors import UsageError
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episode
-from recall import Filter, Stored
+from recall import Filter, Hit
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ class Lists:
         self._storage = ports.storage
         self._browsing = browsing
 
-    async def memories(self, session: Session, only: Filter, *, after: str, limit: int) -> Page[Stored]:
+    async def memories(self, session: Session, only: Filter, *, after: str, limit: int) -> Page[Hit]:
         """Return the memories that pass a filter, newest first. A page begins behind a time, and rows of that time."""
         before, skipped = _place(after, (math.inf, 0))
         if not 0 <= skipped <= _MOST_SKIPPED:
@@ -53,11 +54,13 @@ class Lists:
         await self._storage.follower.refresh(session.scope)
         rows = await self._storage.recaller.listed(session.scope.key, only, limit + skipped + 1)
         rows, more = rows[skipped : skipped + limit], len(rows) > skipped + limit
+        validity = {session.scope.key: await self._ports.validity(session.scope)}
+        hits = told_hits(map(Hit.of, rows), validity, past=True)
         if not more:
-            return Page(rows=rows)
+            return Page(rows=hits)
         at = rows[-1].entry.at
         same = sum(row.entry.at == at for row in rows) + (skipped if at == before else 0)
-        return Page(rows=rows, next=json.dumps([at, same]))
+        return Page(rows=hits, next=json.dumps([at, same]))
 
     async def episodes(self, session: Session, only: Filter, *, after: str, limit: int) -> Page[tuple[Episode, Said]]:
         """Return what was said, newest first. only: its times and its session count."""

@@ -9,6 +9,7 @@ from extractor import has_han, without_holes
 from gateway_memory.capture.requests import memories_meant, secret_note
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.context.coming import DAYS, READ, ahead_of
+from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground import CATCH_UP_SECONDS, day_of
 from gateway_memory.scope import Scope
@@ -17,7 +18,7 @@ from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.follower import turn_of
-from recall import Entry, Hit, Stored
+from recall import Hit, Stored
 
 _LISTED: Final = 20
 _MOST_DAYS: Final = 366
@@ -37,18 +38,20 @@ async def list_record(ports: CommandPorts, session: Session, _: str) -> dict[str
     await ports.storage.follower.refresh(session.scope)
     rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
     total = await ports.storage.recaller.count(session.scope.key)
-    return {"memories": [memory_row(ports, row.entry, row.file) for row in rows], "total": total}
+    hits = told_hits(map(Hit.of, rows), {session.scope.key: await ports.validity(session.scope)}, past=True)
+    return {"memories": [memory_row(ports, hit) for hit in hits], "total": total}
 
 
-def memory_row(ports: CommandPorts, memory: Entry | Hit, file: str) -> dict[str, Any]:
+def memory_row(ports: CommandPorts, memory: Hit) -> dict[str, Any]:
     """Return a memory as JSON values."""
     return {
         "id": memory.id,
         "text": memory.text,
+        "state": memory.state,
         "at": iso_time(memory.at, ports.memory.zone),
         "type": memory.type,
         "category": memory.category,
-        "file": file,
+        "file": memory.file,
     }
 
 
@@ -270,7 +273,7 @@ async def _still_saying(
     quotable = await ports.storage.episodes.quotable(scope.key, [hit.turn for hit in hits])
     remaining: list[Hit] = []
     for hit in hits:
-        sides = quotable.sides(hit.turn, past=True) or ("", "")
+        sides = quotable.sides(hit.turn) or ("", "")
         words = hidden.words_of(*sides)
         rest = tuple(hidden.cut(side, words=words) for side in sides)
         if _has(" ".join(rest), what) and not (rest == sides and hit.turn in sources):

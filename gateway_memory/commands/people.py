@@ -73,7 +73,7 @@ class People:
         episodes = self._storage.episodes
         newest = [turn for turn, _ in await episodes.newest(scope.key, _SAYING)]
         quotable = await episodes.quotable(scope.key, newest)
-        sides = filter(None, (quotable.sides(turn, past=True) for turn in newest))
+        sides = filter(None, (quotable.sides(turn) for turn in newest))
         words = next((" ".join(user.split()) for user, _ in sides if user.strip()), "")
         return Face(
             scope=scope,

@@ -13,11 +13,13 @@ from typing import Final
 
 from extractor import Named, NameKind, names_in, own_name, same_text, says_name, traits_of
 from gateway_memory.commands.command import CommandPorts
+from gateway_memory.context.blocks import told
 from gateway_memory.context.start import waiting_reviews
 from gateway_memory.ground.holds import coming, is_history
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
+from gateway_memory.store.validity import Validity
 from gateway_memory.sync.follower import record_of
 from recall import Filter, Stored
 
@@ -166,11 +168,13 @@ def line_of(memory: MemoryRecord) -> Line:
     return Line(id=memory.id, text=text or memory.text, at=memory.at)
 
 
-def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callable[[float], date]) -> Sections:
+def sections_of(
+    memories: Sequence[MemoryRecord], *, today: date, day_of: Callable[[float], date], over: Collection[str] = ()
+) -> Sections:
     """Return the sections of a portrait. memories: the newest first. day_of: epoch seconds → a day.
 
-    What says the same is told once. What holds no more on `today` is left out, and what tells of a time that is over
-    comes last.
+    over: the ids of those that are over. What says the same is told once. What has expired is left out, and what was
+    on a day that is behind comes last.
     """
     known = _once(memories, today)
     names = names_in([memory.text for memory in known])
@@ -185,20 +189,20 @@ def sections_of(memories: Sequence[MemoryRecord], *, today: date, day_of: Callab
     likes = [each for each in rest if traits_of(each.category).standing and each.id not in wished]
     liked = {each.id for each in likes}
     left = [memory for memory in rest if memory.id not in wished | liked]
-    over = {memory.id for memory in left if is_history(memory.text, day_of(memory.at), today)}
+    last = {*over, *(memory.id for memory in left if is_history(memory.text, day_of(memory.at), today))}
     name = own_name([memory.text for memory in known])
     about = [memory for memory in left if _is_own(memory, name)]
     own = {memory.id for memory in about}
     return Sections(
         name=name,
-        about=_lines(about, over),
+        about=_lines(about, last),
         likes=_lines(likes),
         wishes=_lines(wishes),
         ahead=sorted((_dated(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
         people=people,
         projects=projects,
         topics=[topic for topic in topics if topic.kind in ("place", "topic")],
-        others=_lines((memory for memory in left if memory.id not in own), over),
+        others=_lines((memory for memory in left if memory.id not in own), last),
     )
 
 
@@ -264,7 +268,7 @@ class Portraits:
         soon = await ledger.coming(scope, self._today().isoformat(), limit=_AHEAD) if memories else []
         records = await self._records(scope, rows, soon)
         return Portrait(
-            sections=await self._sections(records),
+            sections=await self._sections(records, await self._ports.validity(session.scope)),
             since=await recaller.began(scope) if memories else 0.0,
             memories=memories,
             exchanges=await self._storage.episodes.count(scope),
@@ -279,14 +283,15 @@ class Portraits:
         scope = session.scope.key
         await self._storage.follower.refresh(session.scope)
         records = await self._records(scope, await self._read(session, Filter(text=name), _NAMING), ())
-        sections = await self._sections([each for each in records if says_name(each.text, name)])
+        validity = await self._ports.validity(session.scope)
+        sections = await self._sections([each for each in records if says_name(each.text, name)], validity)
         topic = next((each for each in _topics(sections) if each.name == name), None)
         if topic is None:
             return None
         if topic.relation and topic.relation != name:  # "my sister" is said of her, too, where there is no other one
             related = await self._read(session, Filter(text=topic.relation), _NAMING)
             merged = {each.id: each for each in [*records, *await self._records(scope, related, ())]}
-            sections = await self._sections(sorted(merged.values(), key=lambda each: -each.at))
+            sections = await self._sections(sorted(merged.values(), key=lambda each: -each.at), validity)
             topic = next((each for each in _topics(sections) if each.name == name), topic)
         own = {line.id for line in topic.lines}
         others = [
@@ -303,7 +308,9 @@ class Portraits:
         records = await self._records(session.scope.key, await self._read(session, Filter(), _ALL), ())
         records = [replace(each, text=text) for each in records if (text := shown(each.text))]
         known = [each for each in records if each.type != "S" and each.category not in UNWRITTEN]
-        return await self._sections(known), [line_of(each) for each in known]
+        validity = await self._ports.validity(session.scope)
+        lines = [line_of(each) for each, _ in told(known, validity, past=True)]
+        return await self._sections(known, validity), lines
 
     async def _read(self, session: Session, only: Filter, limit: int) -> list[Stored]:
         return list(await self._storage.recaller.listed(session.scope.key, only, limit))
@@ -319,8 +326,11 @@ class Portraits:
         ]
         return sorted(records, key=lambda record: -record.at)
 
-    async def _sections(self, records: Sequence[MemoryRecord]) -> Sections:
-        return await asyncio.to_thread(sections_of, records, today=self._today(), day_of=self._day)
+    async def _sections(self, records: Sequence[MemoryRecord], validity: Validity) -> Sections:
+        states = told(records, validity, past=True)
+        over = {memory.id for memory, state in states if state == "over"}
+        memories = [memory for memory, _ in states]
+        return await asyncio.to_thread(sections_of, memories, today=self._today(), day_of=self._day, over=over)
 
     async def _changed(self, scope: str) -> list[Changed]:
         """Return the newest memories that took the place of others, and what these said."""

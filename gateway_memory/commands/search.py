@@ -169,7 +169,7 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
     hits, request = await _find(ports, session, typed)
     parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
     explained = zip(hits, parts, strict=True)
-    rows = [memory_row(ports, hit, hit.file) | {"kind": hit.kind, "score": hit.score} | each for hit, each in explained]
+    rows = [memory_row(ports, hit) | {"kind": hit.kind, "score": hit.score} | each for hit, each in explained]
     return {"results": rows, "semantic": hits.semantic, "outcome": hits.outcome}
 
 

@@ -53,7 +53,7 @@ async def digest_record(ports: CommandPorts, session: Session, rest: str) -> dic
     if days is None:
         raise NotDone(phrase(session, "digest_usage"))
     since = ports.memory.now().timestamp() - days * _DAY_SECONDS
-    summary = await digest_since(ports.storage, session.scope, since)
+    summary = await digest_since(ports.storage, session.scope, since, await ports.validity(session.scope))
     listed = {
         part: [{"id": memory.id, "text": memory.text} for memory in memories]
         for part, memories in (("learnt", summary.learnt), ("changed", summary.changed))

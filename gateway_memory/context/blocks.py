@@ -1,12 +1,15 @@
 """The blocks that a reply's context is made of. Light to import, so that a hook uses the same words."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
-from gateway_memory.edge.phrases import language_of, say
+from extractor import traits_of
+from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground import day_of, local_time
 from gateway_memory.store.markdown import one_line
+from gateway_memory.store.validity import State, Validity, marked
 from recall import count_tokens, excerpt_of, render_block
 
 if TYPE_CHECKING:
@@ -35,6 +38,37 @@ class Remembered(Protocol):
     def at(self) -> float: ...
 
 
+class _Memory(Remembered, Protocol):
+    @property
+    def category(self) -> str: ...
+
+
+M = TypeVar("M", bound=_Memory)
+
+
+def told(memories: Iterable[M], validity: Validity, *, past: bool = False) -> list[tuple[M, State]]:
+    """Return memories as they are told today, with the mark of their state, and this state.
+
+    past: also those that are over, for a question about the past and for lists.
+    """
+    states = (
+        (each, validity.state_of(each.id, each.text, each.at, standing=_has_no_day(each.category))) for each in memories
+    )
+    return [(_with_text(each, marked(each.text, state)), state) for each, state in states if past or state != "over"]
+
+
+def _has_no_day(category: str) -> bool:
+    """Return whether memories of a category stand whatever day they name: wishes, and lines that a person wrote."""
+    return not category or traits_of(category).standing
+
+
+def _with_text(memory: M, text: str) -> M:
+    if memory.text == text:
+        return memory
+    made: Any = memory
+    return cast("M", made._replace(text=text) if hasattr(made, "_replace") else replace(made, text=text))
+
+
 def relevant_block(memories: Iterable[Remembered], zone: tzinfo | None, max_tokens: int) -> str:
     """Return the relevant memories, in their order. zone: in which their days are counted."""
     lines = [f"({memory.id}, {day_of(memory.at, zone)}) {memory.text}" for memory in memories]
@@ -51,10 +85,10 @@ def changes_block(changes: "Sequence[Stored]", zone: tzinfo | None, max_tokens: 
     return render_block("Memory Changes", intro, lines, max_tokens)
 
 
-def updates_block(updates: "Sequence[MemoryChange]", zone: tzinfo | None, max_tokens: int) -> str:
-    """Return what other sessions learnt or withdrew, the newest first."""
+def updates_block(updates: "Sequence[MemoryChange]", zone: tzinfo | None, max_tokens: int, language: Language) -> str:
+    """Return what other sessions learnt or withdrew, the newest first. language: for what was withdrawn."""
     newest = local_time(max(change.at for change in updates), zone)
-    lines = [f"({change.id}, {day_of(change.at, zone)}) {_said(change)}" for change in reversed(updates)]
+    lines = [f"({change.id}, {day_of(change.at, zone)}) {_said(change, language)}" for change in reversed(updates)]
     learnt = all(change.action == "added" and not change.by_hand for change in updates)
     what = "Learnt in other sessions" if learnt else "Changed in memory"
     intro = f"{what}, last at {newest:%Y-%m-%d %H:%M}; take it into account. {_NOTES}"
@@ -66,11 +100,11 @@ def full_block() -> str:
     return render_block("Memory Notice", "For the assistant.", [_MEMORY_FULL], _NOTICE_TOKENS)
 
 
-def _said(change: "MemoryChange") -> str:
-    """Return a change in words, in the language of its memory."""
+def _said(change: "MemoryChange", language: Language) -> str:
+    """Return a change in words, in the language of its memory. What was removed is only named by its id."""
     kind = ("deleted" if change.by_hand else "forgotten") if change.action == "removed" else ""
     kind = kind or ("by_hand" if change.by_hand else "replaced" if change.replaces else "learnt")
-    return say(language_of(change.text), f"update_{kind}", text=change.text)
+    return say(language_of(change.text) if change.text else language, f"update_{kind}", text=change.text)
 
 
 # What was talked about at a time that a message asks for: records and exchanges, or that there is nothing.

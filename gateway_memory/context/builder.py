@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,19 +25,22 @@ from gateway_memory.context.hits import (
     exchanges_of,
     in_one,
     not_in_context,
+    quotable_for,
     quotations_block,
-    still_holding,
     strongest,
+    told_hits,
+    without_repeats,
 )
-from gateway_memory.context.opening_text import with_marks
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.session import Session
+from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport
+from gateway_memory.store.validity import Today, Told
 from gateway_memory.sync.follower import Storage
 from notifier import MemoryChange
-from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, talk_of
+from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, asks_what_was, talk_of
 
 log = get_logger(__name__)
 
@@ -87,7 +90,8 @@ class Context:
 class _Reply:
     """A reply whose context is built, stage by stage.
 
-    at: the time of the message. asked_span: the past time that the message asks about, or None.
+    at: the time of the message. asked_span: the past time that the message asks about, or None. quotable: what may be
+    quoted of the exchanges that were found; None where it could not be read. hits: those that may be told.
     began, deadline: by the loop's clock.
     deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
     """
@@ -101,6 +105,8 @@ class _Reply:
     deliver_pending: bool
 
     recall: Recall | None = None
+    quotable: Quotable | None = None
+    hits: tuple[Hit, ...] = ()
     pending: int = 0
     updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
@@ -112,6 +118,11 @@ class _Reply:
     withheld: frozenset[str] = frozenset()
     milliseconds: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def asks_past(self) -> bool:
+        """Whether the message asks for what was, so that what was replaced or is over answers it, too."""
+        return self.asked_span is not None or asks_what_was(self.message)
 
     @property
     def span(self) -> float:
@@ -225,13 +236,15 @@ class ContextBuilder:
         self._take_pending(reply)
         await self._search(reply)
         self._take_pending(reply)  # updates that came during the search, and lines that the comparison found deleted
+        await self._read_what_holds(reply)
         self._inject_changes(reply)
         await self._inject_updates(reply)
         await self._inject_memories(reply)
         await self._inject_notice(reply)
+        for block in reply.blocks:
+            session.in_context.tell(block)
         self._runtime.metrics.count(f"recall.{reply.outcome}")
-        hits = reply.recall.hits if reply.recall else ()
-        holding = frozenset(hit.id for hit in still_holding(hits, reply.at, self._runtime.zone))
+        holding = frozenset(hit.id for hit in reply.hits)
         return Context(
             text="\n\n".join(block for block in reply.blocks if block),
             outcome=reply.outcome,
@@ -252,11 +265,11 @@ class ContextBuilder:
         if not session.on("notify"):
             return
         for change in session.pending.inbox.take(reply.at.timestamp()):
-            had = context.had(change.id, change.text)
-            if change.action == "removed" and had:
-                context.remove(change.id, change.text)
-                reply.updates += (change,)
-            elif change.action == "added" and not had:
+            if change.action == "removed":
+                if context.knew(change.id):
+                    context.remove(change.id)
+                    reply.updates += (change,)
+            elif not context.had(change.id, change.text):
                 context.inject([(change.id, change.text)])
                 reply.updates += (change,)
 
@@ -297,7 +310,7 @@ class ContextBuilder:
                 await self.runner.run("delivered", reply.within(_JOURNAL_WITHIN), note)
         if reply.updates and session.settings.notify.inject_summary:
             budget = session.settings.auto_recall.max_injected_tokens
-            reply.blocks.append(updates_block(reply.updates, self._runtime.zone, budget))
+            reply.blocks.append(updates_block(reply.updates, self._runtime.zone, budget, session.language))
 
     async def _inject_memories(self, reply: _Reply) -> None:
         """Inject the relevant memories, and quote exchanges. What the session's context contains is left out."""
@@ -305,18 +318,22 @@ class ContextBuilder:
         if not session.on("autoRecall"):
             return
         with reply.timed("quotations"):
-            hits = reply.recall.hits if reply.recall else ()
             likely = tuple(
                 hit
-                for hit in still_holding(hits, reply.at, zone)
+                for hit in reply.hits
                 if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
             )
-            exchanges = await self._exchanges(reply, hits)
-            memories = await self._marked(reply, likely)
+            exchanges = self._exchanges(reply)
             # Unused episode slots are given to memories.
             free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
-            memories = strongest(memories, settings.max_results + free)
-            fresh = [hit for hit in memories if not session.in_context.has(hit.id, hit.text)]
+            memories = strongest(likely, settings.max_results + free)
+            told = Told(after=session.in_context.told)
+            told.add(line for block in reply.blocks for line in block.split("\n"))
+            fresh: list[Hit] = []
+            for hit in memories:
+                if not session.in_context.has(hit.id, hit.text) and told.fresh(hit.text):
+                    fresh.append(hit)
+                    told.add([hit.text])
             reply.in_context += [hit for hit in memories if hit not in fresh]
             if fresh:
                 block = relevant_block(fresh, zone, settings.max_injected_tokens)
@@ -324,8 +341,10 @@ class ContextBuilder:
                 for hit in fresh:
                     (reply.injected if f"({hit.id}, " in block else reply.over_budget).append(hit)
                 session.in_context.inject([(hit.id, hit.text) for hit in fresh])
+            exchanges, repeated = without_repeats(exchanges, told, again=reply.asked_span is not None)
+            reply.in_context += repeated
             reply.injected += [exchange.hit for exchange in exchanges]
-            reply.recalled = (*memories, *(exchange.hit for exchange in exchanges))
+            reply.recalled = (*memories, *(exchange.hit for exchange in exchanges), *repeated)
             first = await self._of_asked_span(reply)
             if exchanges or first:
                 budget = settings.episodes.max_injected_tokens
@@ -391,25 +410,34 @@ class ContextBuilder:
             self.runner.note("recall", error)
             return None
 
-    async def _marked(self, reply: _Reply, memories: Sequence[Hit]) -> Sequence[Hit]:
-        """Mark the memories that may no longer hold."""
-        if not memories:
-            return ()
-        reads = asyncio.gather(*(self._storage.ledger.outdated(scope.key) for scope in reply.session.who.scopes))
-        outdated = await self.runner.run("outdated", reply.left(_QUOTE_UNTIL), reads)
-        return with_marks(memories, {identity for each in outdated or () for identity in each})
+    async def _read_what_holds(self, reply: _Reply) -> None:
+        """Read what may be told of the hits. Late: they have no marks, and no exchange is quoted."""
+        found = reply.recall.hits if reply.recall else ()
+        if not found:
+            return
+        storage, today = self._storage, Today(reply.at.timestamp(), self._runtime.zone)
+        own, *joined = reply.session.who.scopes
+        with reply.timed("quotations"):
+            reads = asyncio.gather(
+                quotable_for(storage.episodes, own.key, found, today),
+                asyncio.gather(*(storage.ledger.validity(scope.key, today) for scope in joined)),
+            )
+            read = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), reads)
+        if read is None:
+            day = self._runtime.day_of(reply.at.timestamp())
+            reply.hits = tuple(hit for hit in found if reply.asks_past or hit.holds_on(day))
+            return
+        reply.quotable, others = read
+        validities = dict(zip((scope.key for scope in joined), others, strict=True))
+        reply.hits = told_hits(found, {**validities, own.key: reply.quotable.validity}, past=reply.asks_past)
 
-    async def _exchanges(self, reply: _Reply, hits: Sequence[Hit]) -> list[Exchange]:
+    def _exchanges(self, reply: _Reply) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain."""
-        passages = [hit for hit in hits if hit.kind == "episode"]
-        if not passages:
+        if reply.quotable is None:
             return []
-        read = exchanges_of(self._storage.episodes, reply.session.scope.key, passages, reply.message)
-        exchanges = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), read)
-        if exchanges is None:
-            return []
+        exchanges = exchanges_of(reply.quotable, reply.hits, past=reply.asks_past)
         quotable = {each.hit.id for each in exchanges}
-        reply.withheld = frozenset(hit.id for hit in passages if hit.id not in quotable)
+        reply.withheld = frozenset(hit.id for hit in reply.hits if hit.kind == "episode" and hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
         likely = [each for each in exchanges if reply.asked_span or each.hit.score >= settings.min_score]
         fresh = not_in_context(reply.session, likely, again=reply.asked_span is not None)

@@ -1,5 +1,6 @@
 """Searches of a host, its tools or a person: the best hits, weak ones too, and session records by words."""
 
+import asyncio
 import math
 import re
 from collections import defaultdict
@@ -8,16 +9,25 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from gateway_memory.context.deadline import DeadlineRunner
-from gateway_memory.context.hits import exchanges_of, in_one, quotable_hit, shown_exchanges, still_holding, strongest
-from gateway_memory.context.opening_text import with_marks
+from gateway_memory.context.hits import (
+    Exchange,
+    exchanges_of,
+    in_one,
+    quotable_for,
+    quotable_hit,
+    shown_exchanges,
+    strongest,
+    told_hits,
+)
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.validity import Today
 from gateway_memory.store.withheld import Withheld, time_of
 from gateway_memory.sync.follower import Storage
-from recall import Filter, Hit, RecallOutcome, SearchRequest, Stored, excerpt_of, talk_of, tokens_of
+from recall import Filter, Hit, RecallOutcome, SearchRequest, Stored, asks_what_was, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.
 
@@ -207,12 +217,12 @@ class Finder:
             result = await self._search(session, query, kinds, wanted, only, explain=explain)
         else:
             result = await self._listed(session, only, wanted)
-        hits = tuple(hit for hit in still_holding(result, now, self._runtime.zone) if hit.kind in kinds)
+        hits = tuple(hit for hit in result if hit.kind in kinds)
         if archived:
             hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
         late = result.late or archived.late or not synced
-        marked = await self._marked(session, hits[:limit])
-        return Found(marked, late=late, semantic=result.semantic, ranked=result.outcome)
+        told = await self._told(session, hits[:limit])
+        return Found(told, late=late, semantic=result.semantic, ranked=result.outcome)
 
     async def get(self, session: Session, identity: str, around: int) -> Found:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
@@ -227,22 +237,26 @@ class Finder:
             return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
         turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
-        quotable = await storage.episodes.quotable(scope.key, turns)
+        quotable = await storage.episodes.quotable(scope.key, turns, self._today())
         turns_around = {turn: hit for turn in turns if (hit := quotable_hit(quotable, turn))}
         if row.entry.kind == "episode":
             return Found(turns_around.values() if row.entry.turn in turns_around else (), late=not synced)
-        memories = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
-        memories = await self._marked(session, memories)
+        memories = await self._told(session, (Hit.of(row, 1.0),))
         before = [hit for turn, hit in turns_around.items() if turn < row.entry.turn]
         from_it = [hit for turn, hit in turns_around.items() if turn >= row.entry.turn]
-        return Found((*before, *memories, *from_it) if memories else (), late=not synced)
+        return Found((*before, *memories, *from_it), late=not synced)
 
-    async def _marked(self, session: Session, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        """Return hits, with a mark on those that may no longer hold."""
-        for scope in session.who.scopes:
-            outdated = await self._runner.run("outdated", _FIND_SECONDS, self._storage.ledger.outdated(scope.key))
-            hits = tuple(with_marks(hits, outdated or {}))
-        return hits
+    async def _told(self, session: Session, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Return hits, with a mark on those that may no longer hold or are over: whoever asks finds them all."""
+        reads = [self._storage.ledger.validity(scope.key, self._today()) for scope in session.who.scopes]
+        read = await self._runner.run("validity", _FIND_SECONDS, asyncio.gather(*reads))
+        if read is None:
+            return tuple(hits)
+        keys = (scope.key for scope in session.who.scopes)
+        return told_hits(hits, dict(zip(keys, read, strict=True)), past=True)
+
+    def _today(self) -> Today:
+        return Today(self._runtime.timestamp(), self._runtime.zone)
 
     async def _followed(self, session: Session, kinds: Collection[str]) -> None:
         """Let the index follow the files, and where exchanges are searched, the stored turns."""
@@ -275,8 +289,12 @@ class Finder:
         if not recall:
             return Found(late=True)
         passages = [hit for hit in recall.hits if hit.kind == _EPISODE]
-        read = exchanges_of(self._storage.episodes, session.scope.key, passages, query)
-        exchanges = await self._runner.run("episodes", _FIND_SECONDS, read)
+        exchanges: Sequence[Exchange] | None = ()
+        if passages:
+            read = quotable_for(self._storage.episodes, session.scope.key, passages, self._today())
+            quotable = await self._runner.run("episodes", _FIND_SECONDS, read)
+            past = asks_what_was(query) or talk_of(query, self._runtime.timestamp(), self._runtime.zone) is not None
+            exchanges = None if quotable is None else exchanges_of(quotable, passages, past=past)
         hits = strongest(shown_exchanges(recall.hits, exchanges or ()), limit)
         if session.who.joined:
             hits = tuple(sorted(hits, key=lambda hit: -hit.score))

@@ -2,21 +2,23 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
 from extractor import statements
+from gateway_memory.context.blocks import told
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
+from gateway_memory.store.validity import State, Today, Told, Validity
 from gateway_memory.sync.follower import SPEAKERS, page_of
-from recall import Hit, Recall, RecallOutcome, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
+from recall import Hit, Recall, RecallOutcome, count_tokens, excerpt_of, passages_of, render_block
 
 
 async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
@@ -44,16 +46,13 @@ async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
     )
 
 
+_OF_FILES: Final = frozenset({"memory", "note"})
+
+
 def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
     """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
     chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
     return tuple(hit for hit in hits if hit.id in chosen)
-
-
-def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:
-    """Return the hits that hold today. An expired line stays in its file until the next expiry."""
-    today = day_of(now.timestamp(), zone)
-    return tuple(hit for hit in hits if hit.holds_on(today))
 
 
 # Which earlier exchanges are quotable, and how they are quoted.
@@ -93,16 +92,33 @@ class Exchange:
     answered: str = ""
 
 
-async def exchanges_of(episodes: Episodes, scope: str, passages: Sequence[Hit], query: str) -> list[Exchange]:
+async def quotable_for(episodes: Episodes, scope: str, hits: Iterable[Hit], today: Today) -> Quotable:
+    """Return what may be quoted of the exchanges that were found, and what holds in their scope."""
+    turns = {turn for hit in hits if hit.kind == "episode" for turn in (hit.turn, hit.turn + 1)}
+    return await episodes.quotable(scope, sorted(turns), today)
+
+
+def exchanges_of(quotable: Quotable, hits: Iterable[Hit], *, past: bool) -> list[Exchange]:
     """Return the exchange of each passage that was found, in their order.
 
-    Left out is what was forgotten since, and what was replaced since unless the query asks about the past.
+    Left out is what may not be told. past: also what was replaced or is over is quoted.
     """
-    if not passages:
-        return []
-    quotable = await episodes.quotable(scope, sorted({turn for hit in passages for turn in (hit.turn, hit.turn + 1)}))
-    exchanges = (_exchange(quotable, hit, past=asks_what_was(query)) for hit in passages)
+    exchanges = (_exchange(quotable, hit, past=past) for hit in hits if hit.kind == "episode")
     return [exchange for exchange in exchanges if exchange]
+
+
+def told_hits(hits: Iterable[Hit], validities: Mapping[str, Validity], *, past: bool) -> tuple[Hit, ...]:
+    """Return hits of files with their states and marks, and others as they are.
+
+    validities: what holds, by scope. past: also those that are over.
+    """
+
+    def of(hit: Hit) -> Sequence[tuple[Hit, State]]:
+        if hit.kind in _OF_FILES:
+            return told([hit], validities[hit.scope], past=past)
+        return [(hit, "")]
+
+    return tuple(replace(made, state=state) if state else made for hit in hits for made, state in of(hit))
 
 
 def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
@@ -174,6 +190,26 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
         if not (exchange.session_id == session.session_id and session.in_context.has_turn(exchange.hit.turn))
         and (again or not session.in_context.has(*_mark(exchange)))
     ]
+
+
+def without_repeats(exchanges: Iterable[Exchange], told: Told, *, again: bool) -> tuple[list[Exchange], list[Hit]]:
+    """Return exchanges without the sentences that lines before them say, and the hits of those that say no more.
+
+    What was told of a question, or upon one, is quoted with the question. again: all as they are: they were asked for.
+    """
+    fresh: list[Exchange] = []
+    repeated: list[Hit] = []
+    for each in exchanges:
+        text, sides = told.fresh(each.hit.text), (told.fresh(each.sides[0]), told.fresh(each.sides[1]))
+        answer = each.answered or ("" if statements(each.sides[each.side]) else each.sides[1 - each.side])
+        if again or (not text and answer and told.fresh(answer)):
+            fresh.append(each)
+        elif text:
+            fresh.append(replace(each, hit=replace(each.hit, text=text), sides=sides))
+        else:
+            repeated.append(each.hit)
+        told.add([*each.sides, each.answered])
+    return fresh, repeated
 
 
 def quotations_block(

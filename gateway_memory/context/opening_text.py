@@ -7,20 +7,20 @@ are left out.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
-from typing import Any, Final, Protocol, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
 
 from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.edge.phrases import language_of, say
-from gateway_memory.ground.holds import is_over
 from gateway_memory.scope import Kind
 from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line, without_spaces
+from gateway_memory.store.validity import Told, Validity, marked
 from gateway_memory.store.withheld import SENTENCE_END
-from recall import FENCE_END, FENCE_START, Hit, count_tokens, quoted, render_block
+from recall import FENCE_END, FENCE_START, count_tokens, quoted, render_block
 
 # MEMORY.md in an opening: which of its lines are injected, in which order, and what stands for the others.
 #
@@ -41,11 +41,12 @@ Items = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineFacts:
-    """What the journal knows of a line. at: epoch seconds."""
+    """What the journal knows of a line. at: epoch seconds; day: its day, YYYY-MM-DD."""
 
     category: str
     high: bool
     at: float
+    day: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,8 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest:
         newest = max(newest, of.at if of else 0.0)
         text = block.text if longest is None or len(block.text) <= longest else f"{block.text[: longest - 1]}…"
         heading = "" if block.heading in _OUR_HEADINGS else block.heading
-        shown = f"({block.id}) {text}" if block.kind == "item" else text
+        name = block.id if of is None else f"{block.id}, {of.day}"
+        shown = f"({name}) {text}" if block.kind == "item" else text
         directive = of is not None and traits_of(of.category).directive
         rank = directive, of is None or of.high, of.at if of else newest, position
         lines.append(_Line(block=block, heading=heading, shown=shown, rank=rank))
@@ -146,8 +148,6 @@ _RESERVED_SHARE: Final = 4
 _MARKS: Final = re.compile(r"^(?:\s*-\s)+")
 _QUERIES: Final = 8
 _LONGEST_QUERY: Final = 200
-_REPEATS_SHARE: Final = 0.6
-"""A line repeats one that it contains if that is so much of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +198,18 @@ def opening_memories(memories: Iterable[Remembered], day_of: Callable[[float], s
     return [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in memories]
 
 
+def lines_that_hold(blocks: Iterable[Block], known: Mapping[str, LineFacts], validity: Validity) -> list[Block]:
+    """Return the blocks of MEMORY.md that hold today, with the mark of those that are doubted."""
+    held = []
+    for block in blocks:
+        of = known.get(block.id) if block.kind == "item" else None
+        standing = of is None or not of.category or traits_of(of.category).standing
+        state = validity.state_of(block.id, block.text, of.at if of else 0.0, standing=standing)
+        if state != "over":
+            held.append(replace(block, text=marked(block.text, state)))
+    return held
+
+
 def queries_of(last: Mapping[str, Any] | None) -> list[str]:
     """Return what to search for: the last session's to-dos, and its topic."""
     if not last:
@@ -217,7 +229,7 @@ def compose(
     left_out: the phrase that says how many lines of MEMORY.md are not shown.
     """
     reserved = max_tokens // _RESERVED_SHARE
-    session = _session_block(material, _Texts(), reserved)
+    session = _session_block(material, Told(), reserved)
     shared, of_shared = _joined_blocks(material, reserved)
     room = max_tokens - _block_cost(session) - sum(map(_block_cost, shared))
     if include_memory:
@@ -229,52 +241,32 @@ def compose(
     else:
         facts = [block for block in material.memory if block.kind == "item" and block.type != "S"]
         memory, items = "", [(block.id, block.text) for block in facts]
-    texts = _Texts(text for _, text in items)
-    if (unrecorded := _unrecorded(material)) is not None:
-        texts.add([unrecorded.said])
+    told = Told(memory.split("\n"))
     about_room = max(profile_tokens - _block_cost(memory), min(reserved, profile_tokens))
-    about, injected = _facts_block("About the User", _ABOUT_INTRO, texts.fresh(material.about), min(room, about_room))
-    texts.add(fact.text for fact in (*injected, *of_shared))
+    about, injected = _facts_block("About the User", _ABOUT_INTRO, _fresh(material.about, told), min(room, about_room))
+    told.add(fact.text for fact in (*injected, *of_shared))
     room -= _block_cost(about)
     # The last session has the room that was kept for it; what the memories say is left out of it.
     room += _block_cost(session)
-    session = _session_block(material, texts, min(room, reserved))
+    session = _session_block(material, told, min(room, reserved))
+    told.add(session.split("\n"))
     room -= _block_cost(session)
-    related, of_related = _facts_block("Related Memory", _RELATED_INTRO, texts.fresh(material.related), room)
+    related, of_related = _facts_block("Related Memory", _RELATED_INTRO, _fresh(material.related, told), room)
     for fact in (*injected, *of_shared, *of_related):
         itself = [(fact.id, fact.text)] if fact.text == _short(fact.text) else []
         items += itself if fact.marks is None else fact.marks
     return "\n\n".join(block for block in (memory, about, *shared, session, related) if block), items
 
 
-class _Texts:
-    """The texts of an opening so far, so that nothing is repeated."""
-
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._texts: list[str] = []
-        self.add(texts)
-
-    def add(self, texts: Iterable[str]) -> None:
-        self._texts += [plain for text in texts if (plain := _letters(text))]
-
-    def says(self, text: str) -> bool:
-        plain = _letters(text)
-        return not plain or any(
-            plain in known or (known in plain and len(known) >= _REPEATS_SHARE * len(plain)) for known in self._texts
-        )
-
-    def fresh(self, facts: Iterable[OpeningMemory]) -> list[OpeningMemory]:
-        """Return the facts that no text before them says."""
-        fresh, before = [], _Texts()
-        for fact in facts:
-            if not (self.says(fact.text) or before.says(fact.text)):
-                fresh.append(fact)
-                before.add([fact.text])
-        return fresh
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+def _fresh(facts: Iterable[OpeningMemory], told: Told) -> list[OpeningMemory]:
+    """Return the facts that no line before them says, without the sentences that one does."""
+    fresh, before = [], Told()
+    for fact in facts:
+        text = before.fresh(told.fresh(fact.text))
+        if text:
+            fresh.append(fact if text == fact.text else replace(fact, text=text, marks=fact.marks or []))
+            before.add([text])
+    return fresh
 
 
 def _facts_block(
@@ -302,14 +294,17 @@ def _block_cost(block: str) -> int:
     return count_tokens(f"\n\n{block}") if block else 0
 
 
-def _session_block(material: Material, texts: _Texts, max_tokens: int) -> str:
+def _session_block(material: Material, told: Told, max_tokens: int) -> str:
     """Return the block of the last session without what is said already: of its record, or of its first words."""
     unrecorded = _unrecorded(material)
     if unrecorded is not None:
-        lines = [f"({unrecorded.day}) {_short(unrecorded.said)}"]
+        day, lines = unrecorded.day, [told.fresh(unrecorded.said)]
     else:
-        lines = _record_lines(material.last, texts) if material.last else []
-    return render_block("Last Session", _SESSION_INTRO, lines, max_tokens) if lines else ""
+        last = material.last or {}
+        day, lines = str(last.get("timestamp", ""))[:10] or "undated", _record_lines(last, told)
+    if not any(lines):
+        return ""
+    return render_block("Last Session", _SESSION_INTRO, [f"({day}) {lines[0]}", *lines[1:]], max_tokens)
 
 
 def _unrecorded(material: Material) -> LastSession | None:
@@ -321,19 +316,24 @@ def _unrecorded(material: Material) -> LastSession | None:
     return None
 
 
-def _record_lines(last: Mapping[str, Any], texts: _Texts) -> list[str]:
+def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     """Return a record's lines. What is open comes first, and sentences stand alone, so that a cut costs little."""
     summary = str(last.get("brief") or last.get("summary") or "")
-    day = str(last.get("timestamp", ""))[:10] or "undated"
-    lines = [f"({day}) {_short(str(last.get('topic', '')))}".rstrip()]
-    todos, decisions = _texts(last.get("todos")), _texts(last.get("decisions"))
-    lines += [f"To do: {_short(text)}" for text in todos]
-    lines += [f"Decided: {_short(text)}" for text in decisions if text not in summary and not texts.says(text)]
-    before = _Texts([str(last.get("topic", "")), *todos])
+    before, lines = Told(), []
+
+    def say_once(label: str, texts: Iterable[str]) -> None:
+        for text in texts:
+            if fresh := before.fresh(told.fresh(text)):
+                lines.append(f"{label}{_short(fresh)}")
+                before.add([fresh])
+
+    say_once("", [str(last.get("topic", ""))])
+    say_once("To do: ", _texts(last.get("todos")))
+    say_once("Decided: ", (text for text in _texts(last.get("decisions")) if text not in summary))
     items = [
-        line
+        line if _is_heading(line) else fresh
         for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
-        if line and (_is_heading(line) or not (texts.says(line) or before.says(line)))
+        if line and (_is_heading(line) or (fresh := before.fresh(told.fresh(line))))
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out
@@ -351,21 +351,6 @@ def _texts(value: object) -> list[str]:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"
-
-
-# The mark on memories that may no longer hold, since something newer was said that may say otherwise.
-
-_Marked = TypeVar("_Marked", Hit, Block, OpeningMemory)
-
-
-def may_be_outdated(text: str) -> str:
-    """Return a memory's text with the mark, in the language of the memory."""
-    return say(language_of(text), "may_be_outdated", text=text)
-
-
-def with_marks(lines: Iterable[_Marked], outdated: Collection[str]) -> list[_Marked]:
-    """Return lines, those among `outdated` (ids of memories) with the mark."""
-    return [replace(line, text=may_be_outdated(line.text)) if line.id in outdated else line for line in lines]
 
 
 # What an opening has about the user beside MEMORY.md. Light to import, so that a hook makes the same.
@@ -404,7 +389,6 @@ def profile(
     passages: Sequence[_Passage],
     sides: Mapping[int, str],
     day_of: Callable[[float], str],
-    today: str,
 ) -> list[OpeningMemory]:
     """Return what is known about the user, in order; it may say a thing more than once.
 
@@ -418,14 +402,11 @@ def profile(
     known = opening_memories([*wishes[:_MOST_WISHES], *others], day_of)
     for passage in passages:
         side = sides.get(passage.turn, "")
-        day, now = date.fromisoformat(day_of(passage.at)), date.fromisoformat(today)
         sentences = [
             sentence
             for sentence in statements(passage.text)
             # "Don't let on!" says nothing alone: it must say of whom it is, but for Chinese, which leaves "I" out.
-            if (has_han(sentence) or _SELF.search(sentence))
-            and without_spaces(sentence) in without_spaces(side)
-            and not is_over(sentence, day, now)
+            if (has_han(sentence) or _SELF.search(sentence)) and without_spaces(sentence) in without_spaces(side)
         ]
         text = _beginning(sentences)
         if len(text) >= _SHORTEST:
@@ -437,9 +418,7 @@ def profile(
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:
     """Return the user's quotable words, by turn. Of what was imported, only memories count."""
-    sides = {
-        turn: quotable.sides(turn, past=False) for turn, episode in quotable.episodes.items() if not episode.unread
-    }
+    sides = {turn: quotable.sides(turn) for turn, episode in quotable.episodes.items() if not episode.unread}
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 
@@ -448,9 +427,7 @@ def last_session_of(first: Sequence[Episode], quotable: Quotable, day_of: Callab
 
     first: its first exchanges. quotable: their quotable text.
     """
-    words = [
-        (episode, sides[0]) for episode in first if (sides := quotable.sides(episode.turn, past=False)) and sides[0]
-    ]
+    words = [(episode, sides[0]) for episode in first if (sides := quotable.sides(episode.turn)) and sides[0]]
     telling = [pair for pair in words if not (is_greeting(pair[1]) or is_small_talk(pair[1]))]
     for episode, text in (telling or words)[:1]:
         at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -10,6 +10,7 @@ from typing import Final
 
 from extractor import CATEGORIES, permitted_text
 from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.context.blocks import told
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening_text import (
     BEGINNING,
@@ -23,11 +24,11 @@ from gateway_memory.context.opening_text import (
     OpeningMemory,
     compose,
     last_session_of,
+    lines_that_hold,
     opening_memories,
     own_words_of,
     profile,
     queries_of,
-    with_marks,
 )
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.ground import day_of, get_logger
@@ -42,6 +43,7 @@ from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.follower import Storage
 from notifier import Bus
@@ -86,8 +88,11 @@ class Digest:
         return bool(self.learnt or self.changed or self.forgotten or self.expired or self.reviews)
 
 
-async def digest_since(store: Store, scope: Scope, since: float) -> Digest:
-    """Return what became of a scope's memories since a time (epoch seconds). What was imported is not counted."""
+async def digest_since(store: Store, scope: Scope, since: float, validity: Validity) -> Digest:
+    """Return what became of a scope's memories since a time (epoch seconds). What was imported is not counted.
+
+    validity: what holds; memories have its marks.
+    """
     became: dict[str, list[str]] = {}
     receipts = await store.ledger.receipts(limit=_RECEIPTS, scope=scope.key, since=since, imports=False)
     for receipt in receipts:
@@ -102,7 +107,7 @@ async def digest_since(store: Store, scope: Scope, since: float) -> Digest:
         if identity in states and states[identity][0] == "active":
             part = next((part for part in parts if part in listed), "")
             if part and identity in known and known[identity].type != "S":
-                listed[part].append(known[identity])
+                listed[part] += [memory for memory, _ in told([known[identity]], validity, past=True)]
         elif identity in states:
             part = next((part for part in parts if part in removed), "")
             if part:
@@ -133,7 +138,8 @@ async def weekly_digest(
         await store.ledger.set_notice(scope.key, name)
         if not await store.ledger.take_notice(scope.key, name):
             return ""
-    digest = await digest_since(store, scope, now.timestamp() - _WEEK_SECONDS)
+    validity = await store.ledger.validity(scope.key, Today(now.timestamp(), runtime.zone))
+    digest = await digest_since(store, scope, now.timestamp() - _WEEK_SECONDS, validity)
     if not digest:
         return ""
     counts = f"{len(digest.learnt)} learnt, {len(digest.changed)} changed, {digest.forgotten} forgotten"
@@ -162,9 +168,12 @@ class OpeningBuilder:
     async def state(self, scopes: Sequence[Scope], now: datetime) -> OpeningState:
         """Return what an opening of these scopes depends on."""
         changes = {scope.key: await self._storage.follower.refresh(scope) for scope in scopes}
-        last = await self._storage.records.last(scopes[0])
+        last = await self._storage.records.last(scopes[0], self._today(now))
         day = self._runtime.day_of(now.timestamp())
         return OpeningState(changes=changes, day=day, record=canonical(last) if last else "")
+
+    def _today(self, now: datetime) -> Today:
+        return Today(now.timestamp(), self._runtime.zone)
 
     async def build(self, session: Session, now: datetime) -> tuple[Opening, bool]:
         """Return the opening of a session, within `max_tokens` over all of its blocks, and whether a part was late.
@@ -172,32 +181,35 @@ class OpeningBuilder:
         What the session's context contains outside its present opening is left out.
         """
         in_context = session.in_context.has_outside_opening
-        scope, settings = session.scope, session.settings.opening
-        last = await self._storage.records.last(scope)
-        outdated = await self._storage.ledger.outdated(scope.key)
+        scope, settings, today = session.scope, session.settings.opening, self._today(now)
+        last = await self._storage.records.last(scope, today)
+        validity = await self._storage.ledger.validity(scope.key, today)
         read = await self._storage.documents.read(scope, MEMORY_FILE)
         lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
         try:
-            about = await self._about(session, now)
-            joined = [(scope.kind, await self._joined(scope, now)) for scope in session.who.joined]
+            about = await self._about(session, validity, today)
+            joined = [(scope.kind, await self._joined(scope, today)) for scope in session.who.joined]
         except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
             about, joined = None, []
-        memory = [block for block in with_marks(lines, outdated) if not in_context(block.id, block.text)]
-        records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
-        today = self._runtime.day_of(now.timestamp())
-        expired = {identity for identity, record in records.items() if "" < record.expires < today}
-        memory = [block for block in memory if block.id not in expired]  # a start removes them, a trial does not
-        related = await self._related(scope, queries_of(last), settings.max_found, now)
+        records = await self._storage.ledger.memories(scope.key, [block.id for block in lines])
+        known = {
+            identity: LineFacts(
+                category=record.category,
+                high=record.importance == "high",
+                at=record.at,
+                day=self._runtime.day_of(record.at),
+            )
+            for identity, record in records.items()
+        }
+        memory = [block for block in lines_that_hold(lines, known, validity) if not in_context(block.id, block.text)]
+        related = await self._related(scope, queries_of(last), settings.max_found, validity, now)
         material = Material(
             memory=memory,
-            known={
-                identity: LineFacts(category=record.category, high=record.importance == "high", at=record.at)
-                for identity, record in records.items()
-            },
-            about=[each for each in with_marks(about or (), outdated) if not in_context(each.id, each.text)],
+            known=known,
+            about=[each for each in about or () if not in_context(each.id, each.text)],
             last=last,
-            last_session=await self._last_session(session),
-            related=[each for each in with_marks(related or (), outdated) if not in_context(each.id, each.text)],
+            last_session=await self._last_session(session, today),
+            related=[each for each in related or () if not in_context(each.id, each.text)],
             joined=[
                 (kind, [each for each in memories if not in_context(each.id, each.text)]) for kind, memories in joined
             ],
@@ -211,7 +223,7 @@ class OpeningBuilder:
         )
         return opening, related is None or about is None
 
-    async def _about(self, session: Session, now: datetime) -> list[OpeningMemory]:
+    async def _about(self, session: Session, validity: Validity, today: Today) -> list[OpeningMemory]:
         """Return what is known about the user beside MEMORY.md, the most important first."""
         if not session.settings.opening.profile_tokens:
             return []
@@ -219,46 +231,44 @@ class OpeningBuilder:
         lasting = [name for name, category in CATEGORIES.items() if category.standing]
         filters = [Filter(), *(Filter(category=name) for name in lasting)]
         rows = {row.sequence: row for only in filters for row in await recaller.listed(scope, only, _MEMORIES)}
-        today = self._runtime.day_of(now.timestamp())
-        memories = [row.entry for row in rows.values() if row.file != MEMORY_FILE and row.entry.holds_on(today)]
+        others = (row.entry for row in rows.values() if row.file != MEMORY_FILE)
+        memories = [entry for entry, _ in told(others, validity)]
         passages: list[Entry] = []
         sides: dict[int, str] = {}
         if session.recalls_episodes:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
-            quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages])
+            quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages], today)
             sides = own_words_of(quotable)
-        about = profile(memories, passages, sides, self._runtime.day_of, today)
+        about = profile(memories, passages, sides, self._runtime.day_of)
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(_permitted, about)
 
-    async def _joined(self, scope: Scope, now: datetime) -> list[OpeningMemory]:
+    async def _joined(self, scope: Scope, today: Today) -> list[OpeningMemory]:
         """Return what is known in a shared scope that a session has joined, important memories first, then newer ones.
 
         Whoever shares it has written it, so that orders to the assistant are left out.
         """
         await self._storage.follower.refresh(scope)
-        outdated = await self._storage.ledger.outdated(scope.key)
+        validity = await self._storage.ledger.validity(scope.key, today)
         rows = await self._storage.recaller.listed(scope.key, Filter(), _MEMORIES)
-        today = self._runtime.day_of(now.timestamp())
-        entries = [row.entry for row in rows if row.entry.holds_on(today)]
+        entries = [entry for entry, _ in told((row.entry for row in rows), validity)]
         entries.sort(key=lambda entry: (entry.importance, entry.at), reverse=True)
-        memories = opening_memories(entries, self._runtime.day_of)
-        return with_marks(await compute(_permitted, memories), outdated)
+        return await compute(_permitted, opening_memories(entries, self._runtime.day_of))
 
-    async def _last_session(self, session: Session) -> LastSession | None:
+    async def _last_session(self, session: Session, today: Today) -> LastSession | None:
         """Return the last session that took place, beside this one."""
         if not session.recalls_episodes:
             return None
         scope = session.scope.key
         first = await self._storage.episodes.latest(scope, session.session_id, BEGINNING)
-        quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in first])
+        quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in first], today)
         last = last_session_of(first, quotable, self._runtime.day_of)
         text = await compute(permitted_text, last.said if last else "", by_owner=scope == OWNER_KEY)
         return replace(last, said=text) if last and text else None
 
     async def _related(
-        self, scope: Scope, queries: Sequence[str], limit: int, now: datetime
+        self, scope: Scope, queries: Sequence[str], limit: int, validity: Validity, now: datetime
     ) -> list[OpeningMemory] | None:
         """Return what searches find, one hit of each in turn; None where nothing was ready in time."""
         if not limit:
@@ -271,9 +281,8 @@ class OpeningBuilder:
         searches = await asyncio.gather(*(recaller.search(each, timeout_seconds=_SEARCH_SECONDS) for each in requests))
         if any(search.outcome == "timeout" for search in searches):
             return None
-        today = self._runtime.day_of(at)
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
-        hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
+        hits = {hit.id: hit for hit, _ in told((hit for hit in in_turn if hit.related), validity)}
         return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
 
 

@@ -1,13 +1,14 @@
 """The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from gateway_memory.context.blocks import told
 from gateway_memory.context.opening_text import (
     BEGINNING,
     LEAST_RELATED,
@@ -19,11 +20,11 @@ from gateway_memory.context.opening_text import (
     OpeningMemory,
     compose,
     last_session_of,
+    lines_that_hold,
     opening_memories,
     own_words_of,
     profile,
     queries_of,
-    with_marks,
 )
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import day_of
@@ -35,9 +36,11 @@ from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
 from gateway_memory.store.journal.in_place import JournalInPlace, weights_of
-from gateway_memory.store.journal.withheld import outdated, withheld
+from gateway_memory.store.journal.withheld import told_record
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.validity import Today, Validity
+from gateway_memory.store.withheld import Withheld
 from recall import Entry, Line, RecallError, peek, related
 
 
@@ -52,24 +55,24 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
         return "", []
     zone = zone_of(settings)
     memory = _memory(workspace)
-    lines = lines_of(workspace, zone, now)
     passages = _passages(workspace) if settings["episodes"]["enabled"] else []
-    known = _by_journal(workspace, session_id, [block.id for block in memory], passages)
+    known = _by_journal(workspace, session_id, [block.id for block in memory], passages, Today(now, zone))
+    lines = [line for line, _ in told(lines_of(workspace, zone, now), known.validity)]
     others = [line for line in lines if line.file != MEMORY_FILE]
 
     def day(at: float) -> str:
         return day_of(at, zone)
 
-    about = profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else []
+    about = profile(others, passages, known.sides, day) if wanted["profileTokens"] else []
     hits = _related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
-            memory=with_marks(memory, known.outdated),
+            memory=lines_that_hold(memory, known.lines, known.validity),
             known=known.lines,
-            about=with_marks(about, known.outdated),
+            about=about,
             last=known.last,
             last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
-            related=with_marks(hits, known.outdated),
+            related=hits,
             joined=[(joined.kind, _shared(lines_of(workspace, zone, now, joined), day))] if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
@@ -84,19 +87,21 @@ class _Journal:
     """What the journal holds, without forgotten text.
 
     last: the last session's record. lines: what is known of lines, by id. sides: the user's words that may be quoted,
-    by turn. first: the first exchanges of the last session. quotable: what may be quoted of them. outdated: the ids of
-    memories that may no longer hold.
+    by turn. first: the first exchanges of the last session. quotable: what may be quoted of them. validity: what holds.
     """
+
+    validity: Validity
 
     last: Mapping[str, Any] | None = None
     lines: Mapping[str, LineFacts] = field(default_factory=dict)
     sides: Mapping[int, str] = field(default_factory=dict)
     first: Sequence[Episode] = ()
     quotable: Quotable | None = None
-    outdated: Collection[str] = ()
 
 
-def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry]) -> _Journal:
+def _by_journal(
+    workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry], today: Today
+) -> _Journal:
     """Return what the journal holds; if it can't be read, the last session record as it is.
 
     memory: the ids of the lines of MEMORY.md.
@@ -107,19 +112,21 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
             with JournalInPlace.open(workspace) as journal, journal.transaction() as database:
                 first = latest_of(database, OWNER_KEY, session_id, BEGINNING)
                 turns = [*(passage.turn for passage in passages), *(episode.turn for episode in first)]
-                quotable = quotable_of(database, OWNER_KEY, turns)
+                quotable = quotable_of(database, OWNER_KEY, turns, today)
                 return _Journal(
-                    last=last and withheld(database, OWNER_KEY).record(last),
+                    validity=quotable.validity,
+                    last=last and told_record(database, OWNER_KEY, last, today),
                     lines={
-                        identity: LineFacts(category=category, high=importance == "high", at=at)
+                        identity: LineFacts(
+                            category=category, high=importance == "high", at=at, day=day_of(at, today.zone)
+                        )
                         for identity, category, importance, at in weights_of(database, memory)
                     },
                     sides=own_words_of(quotable),
                     first=first,
                     quotable=quotable,
-                    outdated=outdated(database, OWNER_KEY),
                 )
-    return _Journal(last=last)
+    return _Journal(last=last, validity=Validity(Withheld(()), today=today))
 
 
 def _memory(workspace: Path) -> list[Block]:

@@ -183,11 +183,10 @@ class AgentCalls:
         session = await self._session(request.speaker)
         only = self._only(type=request.type, category=request.category, since=request.since, until=request.until)
         page = await self.memory.lists.memories(session, only, after=request.after, limit=request.limit)
-        entries = [(row.entry, row.file) for row in page.rows]
-        same = ("id", "text", "type", "category", "turn", "session")
+        same = [name for name in models.MemoryListed.model_fields if name != "at"]
         rows = [
-            models.MemoryListed(**{name: getattr(entry, name) for name in same}, at=self._time(entry.at), file=file)
-            for entry, file in entries
+            models.MemoryListed(**{name: getattr(hit, name) for name in same}, at=self._time(hit.at))
+            for hit in page.rows
         ]
         return models.MemoriesListed(rows=rows, next=page.next)
 

@@ -76,6 +76,9 @@ class Item(BaseModel):
         description="memory: a fact; episode: what was said; note: text of a file; record: of a session; observation"
     )
     text: str
+    state: str = Field(
+        description="doubted: something newer may say otherwise; over: its time is past; empty: it holds"
+    )
     day: str = Field(description="the day it is from, YYYY-MM-DD")
     weak: bool = Field(description="it probably does not answer the query")
 
@@ -93,7 +96,8 @@ class Found(BaseModel):
         """Return hits of a search."""
         least, zone = session.settings.auto_recall.min_score, memory.zone
         rows = ((hit, day_of(hit.at, zone), hit.score < least or not hit.related) for hit in hits)
-        items = [Item(id=hit.id, kind=hit.kind, text=hit.text, day=day, weak=weak) for hit, day, weak in rows]
+        same = ("id", "kind", "text", "state")
+        items = [Item(**{name: getattr(hit, name) for name in same}, day=day, weak=weak) for hit, day, weak in rows]
         return cls(items=items, outcome=hits.outcome)
 
 

@@ -269,11 +269,12 @@ class CommandAnswer(ResponseBody):
 
 
 class HitFound(ResponseBody):
-    """A hit. weak: it is below `minScore`. related: it shares something with the query."""
+    """A hit. weak: it is below `minScore`. related: it shares something with the query. state: see `MemoryListed`."""
 
     id: str
     kind: str
     text: str
+    state: str
     at: datetime
     score: float
     related: bool
@@ -301,10 +302,14 @@ class PageOf(ResponseBody):
 
 
 class MemoryListed(ResponseBody):
-    """A memory. file: where it stands. turn: the one that it was learnt from, 0 for none."""
+    """A memory. file: where it stands. turn: the one that it was learnt from, 0 for none.
+
+    state: "", "doubted" (something newer may say otherwise) or "over" (its time is past); `text` ends in a mark then.
+    """
 
     id: str
     text: str
+    state: str
     at: datetime
     type: str
     category: str

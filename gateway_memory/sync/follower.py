@@ -144,7 +144,7 @@ class Follower:
         changes = [
             MemoryChange(
                 id=row.entry.id,
-                text=one_line(row.entry.text),
+                text="" if action == "removed" else one_line(row.entry.text),
                 at=now,
                 action=action,
                 source=source if row.file == file else "",

@@ -82,7 +82,7 @@ class Exporter:
             after = episodes[-1].turn
             quotable = await self._storage.episodes.quotable(scope, [episode.turn for episode in episodes])
             for episode in episodes:
-                sides = quotable.sides(episode.turn, past=True)
+                sides = quotable.sides(episode.turn)
                 if sides:
                     at = datetime.fromtimestamp(episode.at, UTC).isoformat()
                     row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}

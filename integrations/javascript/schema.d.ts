@@ -786,7 +786,7 @@ export interface components {
         };
         /**
          * HitFound
-         * @description A hit. weak: it is below `minScore`. related: it shares something with the query.
+         * @description A hit. weak: it is below `minScore`. related: it shares something with the query. state: see `MemoryListed`.
          */
         HitFound: {
             /** Id */
@@ -795,6 +795,8 @@ export interface components {
             kind: string;
             /** Text */
             text: string;
+            /** State */
+            state: string;
             /**
              * At
              * Format: date-time
@@ -946,12 +948,16 @@ export interface components {
         /**
          * MemoryListed
          * @description A memory. file: where it stands. turn: the one that it was learnt from, 0 for none.
+         *
+         *     state: "", "doubted" (something newer may say otherwise) or "over" (its time is past); `text` ends in a mark then.
          */
         MemoryListed: {
             /** Id */
             id: string;
             /** Text */
             text: string;
+            /** State */
+            state: string;
             /**
              * At
              * Format: date-time

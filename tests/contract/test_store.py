@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.sessions import End, NewTurn, Observation
+from gateway_memory.store.journal.sql import SQL
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import EXCHANGE, TALK, Cause, MemoryRecord, Plan, ReceiptLine, Retired, Review, Settled
@@ -32,10 +34,12 @@ from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.summaries import SessionRecord
+from gateway_memory.store.validity import Today
 from gateway_memory.sync.storage import open_store
 from notifier import Event, MemoryChange, NotifierStatus
 
 NUMBERS = count(1000)
+TODAY = Today(datetime(2026, 3, 2, 9, tzinfo=UTC).timestamp(), UTC)
 ZOE = resolve_scope(user="zoe", room=None)
 
 
@@ -274,14 +278,14 @@ async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_s
         records = [row["summary"] for row in await store.records.read(OWNER_SCOPE)]
         seen = [each.content for number in range(3) for each in (await store.sessions.read("owner", f"s{number}"))[0]]
         told = await store.episodes.quotable("owner", turns)
-        sides = [(told.sides(turn, past=True) or ("", ""))[0] for turn in turns]
+        sides = [(told.sides(turn) or ("", ""))[0] for turn in turns]
         return " | ".join(records), " | ".join(seen), " | ".join(sides)
 
     whole = await shown()
     assert whole == (" | ".join(said), "ran 0 | ran 1 | ran 2", " | ".join(said))
     await carried_out(store, gone)
     assert await shown() == (f" | {said[1]} | ", "ran 0 | ran 1 | ", f" | {said[1]} | {said[2]}")
-    last = await store.records.last(OWNER_SCOPE)
+    last = await store.records.last(OWNER_SCOPE, TODAY)
     assert last is not None
     assert last["session_id"] == "s1", "the record of a forgotten session is none"
     assert [each.summary for each in await store.records.originals(OWNER_SCOPE)] == list(said)
@@ -544,12 +548,12 @@ async def test_a_session_has_one_record(store: Store) -> None:
         assert await store.records.merge(OWNER_SCOPE, [older, made], dry_run=True) == 1
         assert await store.records.merge(OWNER_SCOPE, [older, made], dry_run=False) == 1
     assert [each["id"] for each in await store.records.read(OWNER_SCOPE)] == ["sum-0", "sum-1"]
-    last = await store.records.last(OWNER_SCOPE)
+    last = await store.records.last(OWNER_SCOPE, TODAY)
     assert last is not None
     assert last["id"] == "sum-1"
     assert await store.records.is_saved(OWNER_SCOPE, "s0")
     assert not await store.records.is_saved(ZOE, "s1")
-    assert await store.records.last(ZOE) is None
+    assert await store.records.last(ZOE, TODAY) is None
     async with store.documents.writing(OWNER_SCOPE):
         await store.records.tidy(OWNER_SCOPE, keep=1)
     assert [each["id"] for each in await store.records.read(OWNER_SCOPE)] == ["sum-1"]
@@ -616,11 +620,15 @@ async def test_what_was_forgotten_is_left_out_of_records_until_it_is_back(store:
 
 async def test_a_memory_may_be_outdated_while_what_says_so_stands(store: Store) -> None:
     old, new = record("aaaaaaaa"), record("bbbbbbbb", outdates="aaaaaaaa")
+
+    async def state(scope: str) -> str:
+        return (await store.ledger.validity(scope, TODAY)).state_of(old.id, old.text, old.at)
+
     await carried_out(store, plan(old, new))
-    assert await store.ledger.outdated("owner") == {"aaaaaaaa": "bbbbbbbb"}
-    assert await store.ledger.outdated("user:zoe") == {}
+    assert await state("owner") == "doubted"
+    assert await state("user:zoe") == ""
     await carried_out(store, replace(plan(), retired=(Retired(memory=new, state="forgotten"),)))
-    assert await store.ledger.outdated("owner") == {}
+    assert await state("owner") == ""
 
 
 async def test_what_became_of_a_memory_is_known(store: Store) -> None:
@@ -856,10 +864,11 @@ async def test_the_newest_turns_come_page_by_page(store: Store) -> None:
 
 
 @pytest.mark.parametrize("store", ["files"], indirect=True)
-async def test_what_is_outdated_is_found_by_its_index(store: Store, tmp_path: Path) -> None:
+async def test_what_holds_is_read_by_indexes(store: Store, tmp_path: Path) -> None:
     """Each reply asks for it; a scope may have a hundred thousand memories."""
-    assert await store.ledger.outdated("owner") == {}
-    query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
+    await store.ledger.validity("owner", TODAY)
     with closing(sqlite3.connect(tmp_path / "workspace/journal.sqlite")) as journal:
-        ((*_, plan),) = journal.execute(f"EXPLAIN QUERY PLAN {query}", ("owner",)).fetchall()
-    assert "memories_outdating" in plan
+        values = ("owner", 9, "owner", "2026-03-02", "owner", "owner")
+        rows = journal.execute(f"EXPLAIN QUERY PLAN {SQL['withheld.lapsed']}", values).fetchall()
+    plan = " ".join(str(row[-1]) for row in rows)
+    assert {"memories_gone", "memories_by_expiry", "memories_outdating", "reviews_by_state"} <= set(plan.split())

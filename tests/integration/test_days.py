@@ -155,7 +155,7 @@ async def test_what_holds_until_today_holds_today_there(tmp_path: Path) -> None:
         await memory.flush()
         assert await memory.search(session, "harbour garage")
         clock[0] = evening + timedelta(hours=5)  # past midnight there; the same day in UTC
-        assert {hit.kind for hit in await memory.search(session, "harbour garage")} <= {"episode"}
+        assert {hit.state for hit in await memory.search(session, "harbour garage") if hit.kind == "memory"} <= {"over"}
         await memory.end_session(session, reason="completed")
         await memory.start_session("chat", user=OWNER)
         lines = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))

@@ -21,6 +21,7 @@ from recall import EmbedderSettings, Recaller, RecallSettings
 
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."
 QUESTION = "which gravel bike did the shop call me about?"
+WITHOUT_OPENING = load_config({"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}}}}})
 START = datetime(2026, 10, 1, 9, tzinfo=UTC)
 
 
@@ -64,7 +65,7 @@ async def told(memory: GatewayMemory, key: str, question: str = QUESTION, user: 
 async def test_an_exchange_that_asks_for_more_is_quoted_with_what_was_told_then(
     tmp_path: Path, opened: str, invited: str, told_then: str, question: str
 ) -> None:
-    async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
+    async with GatewayMemory(WITHOUT_OPENING, tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", (opened, invited), (told_then, "That is hard."))
         context = await memory.before_reply(await memory.start_session("two", user=OWNER), question)
         line = next(line for line in context.text.splitlines() if opened in line)
@@ -93,7 +94,7 @@ async def test_who_only_tells_is_told_less_than_who_asks(tmp_path: Path) -> None
 
 
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
-    async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
+    async with GatewayMemory(WITHOUT_OPENING, tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", ("hm", "hm"), (BIKE, "Congratulations! Enjoy the first ride."))
         later = await memory.start_session("two", user=OWNER)
         context = await memory.before_reply(later, QUESTION)

@@ -139,7 +139,7 @@ async def test_what_has_expired_stands_in_no_trial(tmp_path: Path) -> None:
         await memory.save_fact(visit, content="The badge of the user is green until Friday.", type="W")
         await memory.flush()
         (stored,) = (await memory.lists.memories(visit, Filter(), after="", limit=5)).rows
-        assert await memory.command(visit, f"/memory pin {stored.entry.id}")
+        assert await memory.command(visit, f"/memory pin {stored.id}")
         assert "badge" in (await tried(memory, "Which colour has my badge?")).trial.opening.text
         with sqlite3.connect(tmp_path / "journal.sqlite") as database:
             database.execute("UPDATE memories SET expires = '2020-01-01'")

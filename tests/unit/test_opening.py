@@ -102,12 +102,12 @@ def test_importance_comes_before_age_and_instructions_before_both() -> None:
     lines = [f"- line {number:02} {'word ' * 30}" for number in range(60)]
     blocks = memory(lines)
     known = {
-        block.id: LineFacts(category="fact", high=number % 2 == 0, at=float(number))
+        block.id: LineFacts(category="fact", high=number % 2 == 0, at=float(number), day="2026-03-01")
         for number, block in enumerate(blocks)
     }
-    known[blocks[3].id] = LineFacts(category="instruction", high=True, at=3.0)
+    known[blocks[3].id] = LineFacts(category="instruction", high=True, at=3.0, day="2026-03-01")
     text, _ = opened(Material(memory=blocks, known=known), 1000)
-    numbers = [int(line.split()[2]) for line in shown_lines(text) if " line " in line]
+    numbers = [int(line.split()[3]) for line in shown_lines(text) if " line " in line]
     assert numbers[0] == 3
     assert numbers[1:] == list(range(58, 0, -2))[: len(numbers) - 1]
 

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from gateway_memory.commands.portrait import Sections, line_of, sections_of
+from gateway_memory.context.blocks import told
 from gateway_memory.ground.holds import coming
 from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.validity import Today, Validity
+from gateway_memory.store.withheld import Withheld
 
 TODAY = date(2026, 11, 27)
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -22,7 +25,10 @@ def memory(text: str, category: str = "fact", *, ago: float = 1, **values: Any) 
 
 def sections(*memories: MemoryRecord) -> Sections:
     newest = sorted(memories, key=lambda each: -each.at)
-    return sections_of(newest, today=TODAY, day_of=lambda at: datetime.fromtimestamp(at, UTC).date())
+    today = Today(NOW.timestamp(), UTC)
+    states = told(newest, Validity(Withheld(()), today=today), past=True)
+    over = {each.id for each, state in states if state == "over"}
+    return sections_of([each for each, _ in states], today=TODAY, day_of=today.day_of, over=over)
 
 
 def texts(lines: object) -> list[str]:
@@ -139,7 +145,10 @@ def test_what_comes_stands_by_its_day_and_what_is_over_comes_last() -> None:
         (date(2026, 12, 3), "The owner lends me the boat"),
         (date(2026, 12, 9), "The dentist is on 9 December"),
     ]
-    assert texts(made.others) == ["The boiler key hangs in the pantry", "The car went to the garage on 9 November"]
+    assert texts(made.others) == [
+        "The boiler key hangs in the pantry",
+        "The car went to the garage on 9 November (over)",
+    ]
     assert not made.about
 
 

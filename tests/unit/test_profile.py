@@ -38,7 +38,7 @@ def test_wishes_come_first_then_the_newest_memories_then_own_words() -> None:
         Memory(id="wish0002", text="Answer in French", at=2, category="instruction"),
     ]
     passages = [Passage(id="e7u0", text="Hi! I've played the cello since I was nine. Do you play?", turn=7)]
-    told = profile(memories, passages, {7: passages[0].text}, day_of, "2026-03-09")
+    told = profile(memories, passages, {7: passages[0].text}, day_of)
     assert [each.text for each in told] == [
         "Answer in French",
         "I prefer window seats",
@@ -56,16 +56,15 @@ def test_what_may_not_be_told_of_a_turn_stays_out() -> None:
         [Passage(id="e7u0", text=said, turn=7)],
         {7: "I've played the cello since I was nine."},
         day_of,
-        "2026-03-09",
     )
     assert told.text == "I've played the cello since I was nine."
-    assert profile([], [Passage(id="e7u0", text=said, turn=7)], {}, day_of, "2026-03-09") == []
+    assert profile([], [Passage(id="e7u0", text=said, turn=7)], {}, day_of) == []
 
 
 def test_a_turn_is_told_with_its_words_only_where_it_says_no_more() -> None:
     short = Passage(id="e1u0", text="我养了两只猫，一只叫咪咪。", turn=1)
     asking = Passage(id="e2u0", text="I moved to Lisbon last spring. Any tips for the trams?", turn=2)
-    told = profile([], [short, asking], {1: short.text, 2: asking.text}, day_of, "2026-03-09")
+    told = profile([], [short, asking], {1: short.text, 2: asking.text}, day_of)
     assert [each.marks for each in told] == [[("e1", "")], []]
 
 
@@ -121,11 +120,3 @@ def test_own_words_keep_a_quarter_beside_a_long_memory_md() -> None:
     ]
     text = opened(Material(memory=parse(lines, file="MEMORY.md"), about=about))
     assert text.count("of my own life") == 9
-
-
-def test_what_is_over_is_not_told_of_the_user() -> None:
-    said = "My flight to Oslo is tomorrow. My birthday is on 3 March. I was in Rome last week."
-    (told,) = profile([], [Passage(id="e7u0", text=said, turn=7)], {7: said}, day_of, "2026-03-09")
-    assert told.text == "My birthday is on 3 March. I was in Rome last week."
-    (early,) = profile([], [Passage(id="e7u0", text=said, turn=7)], {7: said}, day_of, "2026-03-01")
-    assert "Oslo" in early.text

@@ -39,6 +39,7 @@ from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
 from gateway_memory.store.markdown import without_marks
 from gateway_memory.store.plan import EXCHANGE, Receipt
+from gateway_memory.store.validity import marked
 from recall import Filter
 
 # The page of what waits for a person.
@@ -253,7 +254,7 @@ async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[A
     lists = viewer.memory.lists
     page = await lists.memories(viewer.session, only, after=viewer.query.get("after", ""), limit=_A_PAGE)
     older = viewer.link("/memories", after=page.next, **filters) if page.next else ""
-    return [row.entry for row in page.rows], older
+    return page.rows, older
 
 
 async def memory(viewer: Viewer) -> Values:
@@ -266,7 +267,7 @@ async def memory(viewer: Viewer) -> Values:
     said = details.said
     shown = [evidence(text, side[:CUT], details.record.quote) for side in (said.user, said.reply)] if said else []
     history = [(line, viewer.word(_event(line))) for line in details.history]
-    told = {"text": text, "shown": shown, "history": history}
+    told = {"text": marked(text, details.state), "shown": shown, "history": history}
     return {"details": details, "ours": ours, "categories": CATEGORIES, **told}
 
 

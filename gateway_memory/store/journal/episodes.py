@@ -9,9 +9,9 @@ from typing import Final, Literal
 
 from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, distinct, made, upsert
-from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
+from gateway_memory.store.journal.withheld import forget_for_good, validity
 from gateway_memory.store.plan import EXCHANGE, TALK
-from gateway_memory.store.withheld import Withheld
+from gateway_memory.store.validity import Today, Validity
 
 PAGE_TURNS: Final = 64
 """A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
@@ -45,32 +45,28 @@ _SELECT: Final = f"SELECT {columns_of(Episode)} FROM episodes"
 class Quotable:
     """Episodes as they were said, and what of them may not be quoted.
 
-    hidden: what was forgotten since. replaced: what a newer memory has replaced since.
+    validity: what holds on the day on which they are quoted.
     sources: those of their turns from which a forgotten memory was extracted.
     gone: those that were forgotten as a whole.
     """
 
     episodes: Mapping[int, Episode]
-    hidden: Withheld
-    replaced: Withheld
+    validity: Validity
     sources: frozenset[int]
     gone: frozenset[int]
 
-    def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
+    def sides(self, turn: int, *, past: bool = False) -> tuple[str, str] | None:
         """Return what may be quoted of the user's words and of the reply; None if nothing may.
 
-        past: also what was replaced since, for a question about the past.
+        past: also what was replaced since or is over, for a question about the past.
         """
         episode = self.episodes.get(turn)
         if episode is None or turn in self.gone:
             return None
         sides = (episode.user, episode.reply)
-        words = self.hidden.words_of(*sides, since=episode.at)
-        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in sides)
-        if turn in self.sources and (user, reply) == (episode.user.strip(), episode.reply.strip()):
+        if turn in self.sources and not self.validity.hides(sides, at=episode.at):
             return None  # it says in other words what was forgotten
-        if not past:
-            user, reply = (self.replaced.cut(text, since=episode.at).strip() for text in (user, reply))
+        user, reply = self.validity.cut(*sides, at=episode.at, past=past)
         return (user, reply) if user or reply else None
 
 
@@ -102,7 +98,7 @@ def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
     database.executemany(upsert("episode_pages", "scope, page, token, behind", "scope, page"), rows)
 
 
-def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotable:
+def quotable_of(database: Database, scope: str, turns: Sequence[int], today: Today | None = None) -> Quotable:
     """See `Episodes.quotable`."""
     values = (scope, json.dumps(turns))
     query = f"{_SELECT} WHERE scope = ? AND turn IN {AMONG_NUMBERS}"
@@ -110,8 +106,7 @@ def quotable_of(database: Database, scope: str, turns: Sequence[int]) -> Quotabl
     sources = database.execute(SQL["episodes.sources"], values).fetchall()
     return Quotable(
         episodes={episode.turn: episode for episode in episodes},
-        hidden=withheld(database, scope),
-        replaced=replaced(database, scope),
+        validity=validity(database, scope, today),
         sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
         gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
     )
@@ -175,9 +170,9 @@ class Episodes(Table):
 
         return await self._read(scope, work)
 
-    async def quotable(self, scope: str, turns: Sequence[int]) -> Quotable:
-        """Return the episodes of these turns."""
-        return await self._read(scope, quotable_of, scope, turns)
+    async def quotable(self, scope: str, turns: Sequence[int], today: Today | None = None) -> Quotable:
+        """Return the episodes of these turns. today: None where a person looks at them, see `Validity`."""
+        return await self._read(scope, quotable_of, scope, turns, today)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""

@@ -6,8 +6,9 @@ slot's lock continues its numbers.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 
@@ -182,7 +183,8 @@ class EventLog(Table):
         """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
         query = "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?"
         rows = await self._sender_rows(query, origin, after, limit)
-        return await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
+        events = await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
+        return await self._reader.read(lambda database: _without_removed(database, events), scopes=EVERY)
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest stored number of an origin; the last number plus one if none is stored."""
@@ -230,7 +232,8 @@ class EventLog(Table):
         since: epoch seconds; older events have expired.
         """
         rows = await self._rows(scope, SQL["event_log.undelivered"], scope, session_id, since, _MOST_UNDELIVERED)
-        return await self._events(rows[::-1])
+        events = await self._events(rows[::-1])
+        return await self._read(scope, _without_removed, events)
 
     async def waiting(self) -> tuple[int, float]:
         """Return the number of unsent events of this journal, and the oldest one's epoch seconds (or 0)."""
@@ -253,6 +256,25 @@ class EventLog(Table):
             database.execute(SQL["event_log.forget_delivered"])
 
         await self._connection.unhurried.transact(work, scopes=EVERY)
+
+
+def _without_removed(database: Database, events: Sequence[Event]) -> list[Event]:
+    """Return events without the texts of what was removed since, which are told no more."""
+    gone: set[tuple[str, str]] = set()
+    for scope in {event.scope for event in events}:
+        ids = [change.id for event in events if event.scope == scope for change in event.changes]
+        states = "('forgotten', 'deleted', 'undone', 'retracted')"
+        query = f"SELECT id FROM memories WHERE scope = ? AND state IN {states} AND id IN {AMONG}"
+        gone |= {(scope, row[0]) for row in database.execute(query, (scope, json.dumps(ids))).fetchall()}
+
+    def told(event: Event) -> Iterator[MemoryChange]:
+        for change in event.changes:
+            if change.action == "removed":
+                yield replace(change, text="")
+            elif (event.scope, change.id) not in gone:
+                yield change
+
+    return [replace(event, changes=tuple(told(event))) for event in events]
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:

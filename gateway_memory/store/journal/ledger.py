@@ -10,9 +10,10 @@ from typing import Any, Final
 from gateway_memory.ground import EVERY, Database, day_of, decoded
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
-from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
+from gateway_memory.store.journal.withheld import forgotten, validity, withheld
 from gateway_memory.store.plan import RECORD_FIELDS, MemoryRecord, Plan, Receipt, ReceiptLine
 from gateway_memory.store.report import Rated
+from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import Withheld
 
 # Convert records to rows of the table `memories` and back. Functions over a connection in a transaction.
@@ -277,9 +278,9 @@ class Ledger(Table):
         rows = await self._rows(scope, query, scope, json.dumps(list(ids)))
         return {identity: (state, replacement) for identity, state, replacement in rows}
 
-    async def outdated(self, scope: str) -> dict[str, str]:
-        """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
-        return await self._read(scope, outdated, scope)
+    async def validity(self, scope: str, today: Today) -> Validity:
+        """Return what holds in a scope on a day."""
+        return await self._read(scope, validity, scope, today)
 
     async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
         """Return what was forgotten in a scope and has not been restored.

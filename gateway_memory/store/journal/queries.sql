@@ -272,9 +272,25 @@ SELECT h.memory, m.text FROM history h
 JOIN memories m ON m.scope = h.scope AND m.id = h.other AND m.state = 'active'
 WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))
 
--- withheld.replaced
-SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '')
-FROM memories m LEFT JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by
-WHERE m.scope = ? AND m.type <> 'S' AND m.category NOT IN ('said', 'exchange', 'talk') AND m.state <> 'active'
-    AND m.state > '' AND m.state IN ('superseded', 'expired')
-ORDER BY m.changed_at DESC LIMIT ?
+-- withheld.lapsed
+SELECT * FROM (
+    SELECT CASE m.state WHEN 'superseded' THEN 'replaced' ELSE 'over' END AS fate, '' AS id, m.text, m.quote,
+        m.changed_at AS at, '' AS ends, coalesce(n.text, '') AS newer
+    FROM memories m LEFT JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by
+    WHERE m.scope = ? AND m.type <> 'S' AND m.category NOT IN ('said', 'exchange', 'talk') AND m.state <> 'active'
+        AND m.state > '' AND m.state IN ('superseded', 'expired')
+    ORDER BY m.changed_at DESC LIMIT ?
+) AS gone
+UNION ALL
+SELECT 'over', id, text, quote, at, expires, ''
+FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?
+UNION ALL
+SELECT 'doubted', n.outdates, coalesce((SELECT m.text FROM memories m WHERE m.scope = n.scope AND m.id = n.outdates), ''),
+    coalesce((SELECT m.quote FROM memories m WHERE m.scope = n.scope AND m.id = n.outdates), ''), n.at, '', n.text
+FROM (
+    SELECT scope, outdates, at, text FROM memories
+    WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at
+) AS n
+UNION ALL
+SELECT 'pending', '', text, body, 1e18, '', ''
+FROM reviews WHERE scope = ? AND state = 'waiting'

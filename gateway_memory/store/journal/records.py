@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import SQL, upsert
-from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
+from gateway_memory.store.journal.withheld import reconsider, shown_record, told_record, whole_records, withheld
 from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
+from gateway_memory.store.validity import Today
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ class Records:
         self._connection = connection
         self._file_of = file_of
 
-    async def last(self, scope: Scope) -> dict[str, Any] | None:
-        """Return the newest record that was not deleted, without forgotten text, or None."""
+    async def last(self, scope: Scope, today: Today) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, with what of it holds today, or None."""
 
         def work(database: Database) -> dict[str, Any] | None:
             record = self._file_of(scope, database).last()
-            return record and withheld(database, scope.key).record(record)
+            return record and told_record(database, scope.key, record, today)
 
         return await self._connection.read(work, scopes=scope.key)
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 from gateway_memory.ground import Database, object_of
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
 from gateway_memory.store.plan import EXCHANGE, TALK
-from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
+from gateway_memory.store.validity import Lapsed, Today, Validity
+from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of, time_of
 
 _STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000
@@ -98,21 +99,43 @@ def forget_for_good(database: Database, before: float) -> None:
     database.execute("UPDATE memories SET quote = '' WHERE category = ? AND at < ?", (EXCHANGE, before))
 
 
-def replaced(database: Database, scope: str) -> Withheld:
-    """Return what newer memories have replaced in a scope, and what is over. Within a transaction."""
-    rows = database.execute(SQL["withheld.replaced"], (scope, _NEWEST)).fetchall()
-    return Withheld(
-        Forgotten(text=words, at=at, replacement=_without_taken_back(replacement))
-        for text, quote, at, replacement in rows
-        for words in dict.fromkeys((text, quote))
-        if words
-    )
+def validity(database: Database, scope: str, today: Today | None = None) -> Validity:
+    """Return what holds in a scope on a day. today: None leaves out nothing but what was forgotten.
+
+    Within a transaction.
+    """
+    if today is None:
+        return Validity(withheld(database, scope))
+    day = today.day.isoformat()
+    rows = database.execute(SQL["withheld.lapsed"], (scope, _NEWEST, scope, day, scope, scope)).fetchall()
+    gone = [text for fate, _, text, *_ in rows if fate == "replaced"]
+    again = _active_texts(database, scope, gone) if gone else set()
+    lapsed: list[Lapsed] = []
+    for fate, identity, text, quote, at, ends, newer in rows:
+        if fate == "replaced" and text in again:
+            continue
+        quoted = _quote_of(quote) if fate == "pending" else quote
+        since = today.end_of(ends) if ends else at
+        others = _without_taken_back(newer)
+        for words in dict.fromkeys((text, quoted)):
+            each = Forgotten(text=words, at=since, replacement=others)
+            lapsed.append(Lapsed(fate=fate, id=identity, forgotten=each))
+    return Validity(withheld(database, scope), lapsed, today)
 
 
-def outdated(database: Database, scope: str) -> dict[str, str]:
-    """Return the ids of the memories that may no longer hold, each with the id of the active one that says so."""
-    query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
-    return {str(older): str(newer) for older, newer in database.execute(query, (scope,)).fetchall()}
+def told_record(database: Database, scope: str, row: Mapping[str, Any], today: Today) -> dict[str, Any]:
+    """Return a record with what of it holds today. Within a transaction."""
+    shown = withheld(database, scope).record(row)
+    query = "SELECT opened_at FROM sessions WHERE session_id = ?"
+    opened = database.execute(query, (str(row.get("session_id", "")),)).fetchone()
+    began = float(opened[0]) if opened else time_of(row.get("timestamp"))
+    return validity(database, scope, today).record(shown, at=began)
+
+
+def _quote_of(review: str) -> str:
+    """Return the user's words that a review is of, given its body."""
+    memory = object_of(review).get("memory")
+    return str(memory.get("quote", "")) if isinstance(memory, dict) else ""
 
 
 def _without_taken_back(text: str) -> str:

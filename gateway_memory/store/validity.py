@@ -1,0 +1,184 @@
+"""Whether what was said in a scope still holds when it is told, if not, why, and whether it was told already. Pure.
+
+Whoever tells something asks here: an opening, a reply, a list, a page. A sentence has the fate of what says the same:
+what was forgotten, waits for a review, was replaced, is over, or is doubted.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+from typing import Any, Final, Literal, NamedTuple
+
+from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
+from gateway_memory.ground.holds import is_over
+from gateway_memory.ground.tables import tables_in
+from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
+
+State = Literal["", "doubted", "over"]
+"""Of a memory that may be told. "doubted": something newer may say otherwise. "over": its time is past."""
+Fate = Literal["pending", "replaced", "over", "doubted"]
+_FATES: Final[tuple[Fate, ...]] = ("pending", "replaced", "over", "doubted")
+_TABLE: Final = tables_in(__file__)("validity")
+_MARKS: Final = {name: dict(_TABLE.texts(name)) for name in ("doubted", "over")}
+_END: Final = re.compile(r"[.。!！?？;；…\s]*$")
+
+
+class Today(NamedTuple):
+    """When something is told, in epoch seconds, and the zone in which days are counted (None: the machine's)."""
+
+    at: float
+    zone: tzinfo | None
+
+    @property
+    def day(self) -> date:
+        """The day on which it is told."""
+        return self.day_of(self.at)
+
+    def day_of(self, at: float) -> date:
+        """Return the day of a time in epoch seconds."""
+        return datetime.fromtimestamp(at, self.zone).date()
+
+    def end_of(self, day: str) -> float:
+        """Return when a day, YYYY-MM-DD, is over, in epoch seconds."""
+        last = date.fromisoformat(day)
+        return datetime(last.year, last.month, last.day, 23, 59, 59, tzinfo=self.zone).timestamp()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lapsed:
+    """A text that does not hold, or may not. id: of the active memory that has it, or ""."""
+
+    fate: Fate
+    forgotten: Forgotten
+    id: str = ""
+
+
+class Validity:
+    """What holds in a scope on a day.
+
+    today: None where a person looks at what was said: then all of it may be told that was not forgotten.
+    """
+
+    def __init__(self, forgotten: Withheld, lapsed: Iterable[Lapsed] = (), today: Today | None = None) -> None:
+        rows = list(lapsed)
+        self._forgotten = forgotten
+        self._today = today
+        self._said = {fate: Withheld(row.forgotten for row in rows if row.fate == fate) for fate in _FATES}
+        self._states: dict[str, State] = {
+            row.id: row.fate for row in rows if row.id and row.fate in ("over", "doubted")
+        }
+
+    def state_of(self, identity: str, text: str, at: float, *, standing: bool = False) -> State:
+        """Return the state of an active memory. at: when it was said. standing: of a category that has no day."""
+        return self._states.get(identity) or ("over" if not standing and self._is_past(text, at) else "")
+
+    def hides(self, texts: Iterable[str], *, at: float) -> bool:
+        """Return whether something was forgotten of what was said at a time, in epoch seconds."""
+        sides = list(texts)
+        return self._unforgotten(sides, at) != [side.strip() for side in sides]
+
+    def cut(self, *texts: str, at: float, past: bool = False) -> list[str]:
+        """Return what may be told of texts that were said together at a time, in epoch seconds.
+
+        past: also what was replaced or is over, for a question about the past. Otherwise doubted sentences are marked.
+        """
+        pending, replaced, over = (self._said[fate] for fate in ("pending", "replaced", "over"))
+        kept = [pending.cut(text, since=at) for text in self._unforgotten(texts, at)]
+        if self._today is not None and not past:
+            kept = [self._today_of(over.cut(replaced.cut(text, since=at), since=at), at) for text in kept]
+        return [text.strip() for text in kept]
+
+    def record(self, row: Mapping[str, Any], *, at: float) -> dict[str, Any]:
+        """Return a session's record with what of it holds. at: when the session began, in epoch seconds."""
+
+        def told(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [text for item in value if isinstance(item, str) for text in self.cut(item, at=at) if text]
+            return self.cut(value, at=at)[0]
+
+        named = ("topic", "brief", "summary", "todos", "decisions")
+        return {name: told(value) if name in named and value else value for name, value in row.items()}
+
+    def _unforgotten(self, texts: Iterable[str], at: float) -> list[str]:
+        sides = list(texts)
+        words = self._forgotten.words_of(*sides, since=at)
+        return [self._forgotten.cut(side, since=at, words=words).strip() for side in sides]
+
+    def _today_of(self, text: str, at: float) -> str:
+        """Return a text without the sentences whose day is past, and with marks on those that are doubted."""
+        doubted = self._said["doubted"]
+        return "\n".join(
+            "".join(
+                marked(part, "doubted") if doubted.says(part, since=at) else part
+                for part in SENTENCE_END.split(line)
+                if not self._is_past(part, at)
+            )
+            for line in text.split("\n")
+        )
+
+    def _is_past(self, text: str, at: float) -> bool:
+        if self._today is None or not text.strip():
+            return False
+        said, today = self._today.day_of(at), self._today.day
+        return all(is_over(part, said, today) for part in SENTENCE_END.split(text) if part.strip())
+
+
+def marked(text: str, state: State) -> str:
+    """Return a text with the mark of its state, in its language and before the stop at its end."""
+    if not state:
+        return text
+    end = _END.search(text)
+    assert end  # it matches at the end of any text
+    language, before = ("zh", "") if is_mostly_chinese(text) else ("en", " ")
+    return f"{text[: end.start()]}{before}{_MARKS[state][language]}{end[0]}"
+
+
+# What lines say already, so that a model is told each sentence once.
+
+_CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
+
+
+class Told:
+    """Lines that were told. A sentence repeats them if all significant words of each clause are among one line's.
+
+    after: what was told before, which is not changed.
+    """
+
+    def __init__(self, lines: Iterable[str] = (), *, after: "Iterable[Told]" = ()) -> None:
+        self._before = tuple(after)
+        self._lines: list[list[tuple[frozenset[str], bool | None]]] = []
+        self._having: defaultdict[str, set[int]] = defaultdict(set)
+        self.add(lines)
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Add lines."""
+        for line in lines:
+            sentences = [(statement_words(part), polarity(part)) for part in SENTENCE_END.split(line) if part.strip()]
+            for word in frozenset().union(*(words for words, _ in sentences)):
+                self._having[word].add(len(self._lines))
+            self._lines.append(sentences)
+
+    def says(self, sentence: str) -> bool:
+        """Return whether the lines say a sentence, in the same words and with the same yes or no."""
+        clauses = [clause for clause in _CLAUSE_END.split(sentence) if statement_words(clause)]
+        if len(clauses) > 1 and len(statement_words(clauses[0])) == 1:
+            del clauses[0]  # "Actually, I moved to Linz"
+        return bool(clauses) and all(self._has(clause) or is_greeting(clause) for clause in clauses)
+
+    def fresh(self, text: str) -> str:
+        """Return a text without the sentences that the lines say; "" where nothing is left that tells something."""
+        whole = SENTENCE_END.split(text)
+        parts = [part for part in whole if not self.says(part)]
+        if len(parts) == len(whole):
+            return text
+        return "".join(parts).strip() if any(map(statement_words, parts)) else ""
+
+    def _has(self, clause: str) -> bool:
+        words, side = statement_words(clause), polarity(clause)
+        for number in set.intersection(*(self._having.get(word, set()) for word in words)):
+            line = self._lines[number]
+            if any(words <= each and side == other for each, other in line) or {other for _, other in line} == {side}:
+                return True
+        return any(before.says(clause) for before in self._before)

@@ -1,0 +1,239 @@
+"""Whatever a session is told is true on the day on which it is told: it holds, is not over, and stands there once.
+
+Each story is told by all that tells: the opening, a reply, the list, the digest, the portrait, the wiki, a search.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory
+from gateway_memory.session import Session
+from gateway_memory.testing import Clock, RecordedEvents, ScriptedModel, memory_for_tests
+from gateway_memory.transfer.wiki import pages_of, without_secrets
+
+MONDAY = "2026-11-23T09:00:00+00:00"
+
+
+class Life:
+    """A memory, its clock, and sessions in which the owner speaks."""
+
+    def __init__(self, memory: GatewayMemory, clock: Clock) -> None:
+        self.memory = memory
+        self.clock = clock
+        self._sessions = 0
+
+    async def says(self, *turns: str | tuple[str, str], **whose: Any) -> None:
+        """Tell turns in a session of their own: what is said, or that with the reply. A day passes."""
+        session = await self.session(**whose)
+        for turn in turns:
+            user, reply = turn if isinstance(turn, tuple) else (turn, "OK.")
+            await self.memory.after_reply(session, user=user, reply=reply)
+            await self.memory.flush()
+            self.clock.turn(minutes=3)
+        await self.memory.end_session(session, reason="user_close")
+        await self.memory.flush()
+        self.clock.turn(days=1)
+
+    async def session(self, **whose: Any) -> Session:
+        """Start the next session."""
+        self._sessions += 1
+        key = f"agent:main:telegram:direct:{self._sessions}"
+        return await self.memory.start_session(key, **(whose or {"user": OWNER}))
+
+    async def told(self, question: str, **whose: Any) -> dict[str, str]:
+        """Return the text of all that tells something, by its name."""
+        memory, session = self.memory, await self.session(**whose)
+        fresh = await self.session(**whose)
+        fresh.compacted()
+        portrait = await memory.portraits.portrait(session)
+        sections, lines = await memory.portraits.everything(session, shown=without_secrets)
+        pages = pages_of(sections, lines, language="en", day_of=self._day)
+        return {
+            "opening": session.opening,
+            "reply": (await memory.before_reply(fresh, question)).text,
+            "list": await memory.command(session, "/memory list") or "",
+            "digest": await memory.command(session, "/memory digest month") or "",
+            "portrait": str(portrait.sections),
+            "wiki": "\n".join(pages.values()),
+            "search": "\n".join(hit.text for hit in await memory.search(session, question, limit=20)),
+        }
+
+    @staticmethod
+    def _day(at: float) -> date:
+        return datetime.fromtimestamp(at, Clock().now.tzinfo).date()
+
+
+@asynccontextmanager
+async def life(model: ScriptedModel | None = None, **settings: Any) -> AsyncIterator[Life]:
+    clock = Clock(MONDAY)
+    async with memory_for_tests(settings, clock=clock, model=model) as memory:
+        yield Life(memory, clock)
+
+
+def unmarked(told: dict[str, str], word: str, mark: str) -> dict[str, list[str]]:
+    """Return the lines that have a word and not the mark, by the name of what tells them; headings do not count."""
+    lines = {name: text.replace("\\(", "(").replace("\\)", ")").split("\n") for name, text in told.items()}
+    texts = {name: [line for line in of if word in line and line[:1] != "#"] for name, of in lines.items()}
+    return {name: bad for name, of in texts.items() if (bad := [line for line in of if mark not in line])}
+
+
+async def test_what_was_replaced_is_told_by_nothing() -> None:
+    async with life() as lived:
+        await lived.says(("I live in Graz.", "Graz is lovely, noted."), "What shall I cook tonight?")
+        await lived.says("I live in Linz now.")
+        told = await lived.told("where do I live?")
+        assert {name: text for name, text in told.items() if "Graz" in text and name != "search"} == {}
+        assert told["opening"].count("Linz") == 1, told["opening"]
+        assert "Linz" in told["reply"]
+
+
+async def test_what_was_changed_within_a_session_is_told_as_it_ended() -> None:
+    async with life() as lived:
+        await lived.says("My favourite tea is oolong.", "My favourite tea is rooibos.")
+        told = await lived.told("which tea do I like best?")
+        assert [name for name, text in told.items() if "oolong" in text] == []
+        assert "rooibos" in told["opening"]
+
+
+async def test_chinese_words_that_were_replaced_are_told_by_nothing() -> None:
+    async with life(autoRecall={}) as lived:
+        await lived.says(("我住在成都。", "成都很好。"))
+        await lived.says("我上周搬到重庆了。")
+        told = await lived.told("我住在哪里？")
+        assert [name for name, text in told.items() if "住在成都" in text] == []
+        assert told["opening"].count("重庆") == 1, told["opening"]
+
+
+async def test_what_is_doubted_is_marked_wherever_it_stands() -> None:
+    async with life(autoRecall={}) as lived:
+        await lived.says("Hi, I am Jonas and I live in Graz.")
+        await lived.says("Actually, I moved to Linz last week.")
+        told = await lived.told("where do I live?")
+        assert unmarked(told, "in Graz", "(may be outdated)") == {}
+        assert "Graz (may be outdated)" in told["list"]
+        assert told["opening"].count("Linz") == 1, told["opening"]
+
+
+async def test_chinese_doubts_are_marked_wherever_they_stand() -> None:
+    async with life() as lived:
+        await lived.says("我的牙医是李医生。")
+        await lived.says("我的牙医换成王医生了。")
+        told = await lived.told("我的牙医是谁？")
+        assert unmarked(told, "李医生", "（可能已过时）") == {}
+        assert "（可能已过时）" in told["opening"]
+
+
+async def test_a_doubt_ends_when_the_newer_line_is_forgotten() -> None:
+    async with life() as lived:
+        await lived.says("我的牙医是李医生。")
+        await lived.says("我的牙医换成王医生了。")
+        session = await lived.session()
+        found = await lived.memory.search(session, "王医生", kinds=["memory"])
+        (newer,) = [hit for hit in found if "王" in hit.text]
+        await lived.memory.command(session, f"/memory forget {newer.id}")
+        told = await lived.told("我的牙医是谁？")
+        assert [name for name, text in told.items() if "（可能已过时）" in text or "王医生" in text] == []
+        assert "李医生" in told["opening"]
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "mark", "question"),
+    [
+        ("I have a dentist appointment on Friday at 3pm.", "dentist", "(over)", "what about the dentist?"),
+        ("I'm staying at the Hotel Post until Thursday.", "Hotel Post until", "(over)", "my hotel"),
+        ("我出差到周四。", "出差", "（已过去）", "出差的事"),
+    ],
+)
+async def test_what_is_over_is_told_as_past_or_not_at_all(said: str, word: str, mark: str, question: str) -> None:
+    async with life() as lived:
+        await lived.says(said)
+        before = await lived.told(question)
+        assert word in before["opening"]
+        assert mark not in "".join(before.values())
+        lived.clock.turn(days=9)
+        told = await lived.told(question)
+        assert word not in told["opening"] + told["reply"]
+        assert unmarked(told, word, mark) == {}
+        assert word in told["list"], "a list has all that is kept"
+        (row,) = (await lived.memory.record(await lived.session(), "list"))["memories"]
+        assert row["state"] == "over"
+
+
+async def test_a_question_about_the_past_is_told_what_is_over_as_past() -> None:
+    async with life() as lived:
+        await lived.says("I'm staying at the Hotel Post until Thursday.", "我出差到周四。")
+        lived.clock.turn(days=9)
+        fresh = await lived.session()
+        english = (await lived.memory.before_reply(fresh, "which hotel did I use to stay at?")).text
+        assert "Hotel Post until Thursday (over)" in english
+        chinese = (await lived.memory.before_reply(fresh, "我以前出差到什么时候？")).text
+        assert "我出差到周四（已过去）" in chinese
+
+
+@pytest.mark.parametrize(
+    ("claim", "word"), [("Zoe Quimby is in Porto this month", "Porto"), ("周老板已经同意涨工资了", "涨工资")]
+)
+async def test_a_claim_that_waits_for_a_review_is_quoted_to_nobody(claim: str, word: str) -> None:
+    guest = {"user": "viktor"}
+    review = {"ownerNames": ["Zoe Quimby", "周老板"]}
+    async with life(ScriptedModel({claim: claim}), review=review) as lived:
+        tail = "That is the long story of how it came about, which nobody needs to hear again."
+        await lived.says((f"{claim}. {tail}", "OK."), **guest)
+        waiting = await lived.memory.record(await lived.session(**guest), "review")
+        assert word in json.dumps(waiting, ensure_ascii=False), "it waits"
+        told = await lived.told("what did Zoe Quimby and 周老板 say?", **guest)
+        assert [name for name, text in told.items() if word in text] == []
+
+
+async def test_what_was_forgotten_is_named_by_its_id_alone() -> None:
+    events = RecordedEvents()
+    clock = Clock(MONDAY)
+    async with memory_for_tests(clock=clock, events=events) as memory:
+        one = await memory.start_session("one", user=OWNER)
+        await memory.after_reply(one, user="Remember that I'm allergic to shrimp.", reply="OK.")
+        await memory.flush()
+        two = await memory.start_session("two", user=OWNER)
+        assert "shrimp" in two.opening
+        (hit,) = [hit for hit in await memory.search(one, "shrimp") if hit.kind == "memory"]
+        await memory.command(one, f"/memory forget {hit.id}")
+        text = (await memory.before_reply(two, "what shall we cook?")).text
+        assert hit.id in text
+        assert "shrimp" not in text + two.opening
+        assert events.changes[-1].text == ""
+
+
+@pytest.mark.parametrize("said", ["I play the cello in an orchestra.", "我在乐团里拉大提琴。"])
+async def test_a_sentence_stands_once_in_an_opening(said: str) -> None:
+    async with life() as lived:
+        await lived.says((f"Remember: {said}", "OK."), said)
+        told = await lived.told("which instrument do I play?")
+        assert told["opening"].count(said.rstrip(".。")) == 1, told["opening"]
+
+
+async def test_a_reply_repeats_nothing_that_the_opening_says() -> None:
+    async with life() as lived:
+        await lived.says(("I play the cello in an orchestra.", "Lovely."))
+        session = await lived.session()
+        assert "cello" in session.opening
+        assert "cello" not in (await lived.memory.before_reply(session, "which instrument do I play?")).text
+        session.compacted()
+        assert "cello" in (await lived.memory.before_reply(session, "which instrument do I play?")).text
+
+
+async def test_each_line_of_memory_has_its_day() -> None:
+    async with life() as lived:
+        await lived.says("Remember that the bell is broken.")
+        assert ", 2026-11-23) the bell is broken" in (await lived.session()).opening
+
+
+async def test_a_line_that_a_person_wrote_stands_whatever_day_it_names(tmp_path: Any) -> None:
+    clock = Clock(MONDAY)
+    async with memory_for_tests(workspace=tmp_path, clock=clock) as memory:
+        (tmp_path / "MEMORY.md").write_text("- The dentist is on Friday\n", "utf-8")
+        clock.turn(days=30)
+        assert "The dentist is on Friday" in (await memory.start_session("one", user=OWNER)).opening
