@@ -200,6 +200,8 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
     try:
         if name in EVERY:
             return replace(plain, every=EVERY[name](match))
+        if name in ("week day", "feast") and PATTERNS["named"].search(text[:start]):
+            return None
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
         spans = tuple(sorted(set(READERS[name](match, day, *map(int, numbers)))))
@@ -293,7 +295,7 @@ def _same(one: Mention, other: Mention) -> Mention | None:
         for small, large in [sorted((first, second), key=lambda span: span.days)]
         if large.first <= small.first and small.last <= large.last
     ]
-    written, exact = one.written or other.written, one.exact or other.exact
+    written, exact = one.written and other.written, one.exact or other.exact
     spans = tuple(sorted(set(both)))
     return replace(one, end=other.end, spans=spans, written=written, exact=exact, weekday=False) if both else None
 

@@ -507,6 +507,10 @@ def _calendar_weeks(match: re.Match[str], day: date) -> list[Span]:
     ]
 
 
+def _years_on(match: re.Match[str], day: date) -> list[Span]:
+    return [day_span(months_on(day, DECEMBER * _WHICH[match["of_year"]]))]
+
+
 def _year(match: re.Match[str], _: date) -> list[Span]:
     return [year_of(int(match["year"]))]
 
@@ -548,6 +552,7 @@ READERS: Final[dict[str, Read]] = {
     "figures": _figures,
     "feast": _feasts,
     "day of month": _days_of_month,
+    "years on": _years_on,
     "year": _year,
     "span": _year,
 }

@@ -129,7 +129,7 @@ def _holds_of(text: str, day: date, standing: bool) -> Holds:  # noqa: FBT001 - 
 
 def _said(words: str, day: date, *, standing: bool) -> Holds:
     named = mentions(words, day)
-    every = next((mention.every for mention in named if mention.every), None)
+    every = next((each for mention in named if (each := mention.every) and each != Every()), None)
     on: list[tuple[Span, bool]] = []
     until: date | None = None
     unsure, exact = False, True
