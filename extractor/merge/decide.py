@@ -42,7 +42,6 @@ _LATIN = re.compile(r"[a-zà-ÿ]+")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 _NAME_WITHIN = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
-_WORDS_DENY = -3.5  # log-odds
 _SAYS_MUCH = 60  # letters; a Han character counts as three
 _ADDED: Final = Decision(action="add", target=None, reason="new")
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
@@ -173,15 +172,10 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     # A model's entry is the model's to compare: `unsure`.
     if candidate.quote or memory.same_message or _of_other_codes(candidate.content, memory.text):
         return ruled
-    weighed = compared(candidate.content, memory.text, memory.cosine)
-    # Another locker, another lamp: that it sounds like a change says nothing of this one.
-    denied = weighed.odds < _WORDS_DENY
-    change_score = None if denied else candidate.telling
-    if change_score is not None:
-        weighed = compared(candidate.content, memory.text, memory.cosine, change_score)
-    if candidate.sentence and weighed.verdict != "same" and not denied:
+    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
+    if candidate.sentence and weighed.verdict != "same":
         # "I gave it up, I play … now": the content may be a part of it.
-        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, change_score)
+        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, candidate.telling)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:
