@@ -173,9 +173,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     if candidate.quote or memory.same_message or _of_other_codes(candidate.content, memory.text):
         return ruled
     weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
-    if candidate.sentence and weighed.verdict != "same":
-        # "I gave it up, I play … now": the content may be a part of it.
-        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, candidate.telling)
+    if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
+        # "I gave it up, I play … now": the content, of which the vector tells, may be a part of it.
+        by_sentence = compared(candidate.sentence, memory.text, memory.cosine)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:
