@@ -19,6 +19,7 @@ from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
 from .merge.decide import OPEN as OPEN
 from .merge.decide import decide as decide
+from .merge.decide import differ as differ
 from .merge.decide import says as says
 from .merge.decide import settled as settled
 from .merge.decide import unsure as unsure

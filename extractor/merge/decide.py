@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
+from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known
 
 from .compare import compared, swapped, tells_of_change, turned
-from .statement import changed, happened, predicate, read, same_text, same_verb, says_now, slots
+from .statement import changed, happened, predicate, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -39,8 +40,8 @@ _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _DIGIT = re.compile(r"\d")
 _LATIN = re.compile(r"[a-zà-ÿ]+")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
+_NAME_WITHIN = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
-_WORDS_DENY = -3.5  # log-odds
 _SAYS_MUCH = 60  # letters; a Han character counts as three
 _ADDED: Final = Decision(action="add", target=None, reason="new")
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
@@ -89,6 +90,19 @@ def says(content: str, text: str, cosine: float | None) -> bool:
     words = statement_words(text)
     share = len(words & statement_words(content)) / max(1, len(words))
     return share >= SAID_WORDS if len(words) > 1 and not near else share >= NEAR_WORDS and near
+
+
+def differ(one: str, other: str) -> bool:
+    """Return whether two texts tell of different things: of another number, day, thing of one kind, or name.
+
+    However alike they are otherwise, neither repeats the other then.
+    """
+    numbers, others = numbers_stated(one), numbers_stated(other)
+    if numbers and others and not numbers & numbers_of(other) and not others & numbers_of(one):
+        return True
+    named, named_too = ({name.lower() for name in _NAME_WITHIN.findall(text)} - _NO_NAMES for text in (one, other))
+    renamed = named and named_too and not any(name in other.lower() for name in named)
+    return _names_others(one, other) or bool(renamed and not any(name in one.lower() for name in named_too))
 
 
 def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
@@ -141,13 +155,12 @@ def _perhaps(memory: Known) -> Decision:
     return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
 
 
-def _of_other_things(new: str, old: str) -> bool:
-    """Return whether two statements have subjects that share no word, or other codes: "locker b53", "locker a53"."""
-    codes, old_codes = ({word for word in read(text).thing if _DIGIT.search(word)} for text in (new, old))
-    if codes and old_codes and not codes & old_codes:
-        return True
-    words, old_words = (statement_words(_subject(text) or "") for text in (new, old))
-    return bool(words and old_words) and not words & old_words
+def _of_other_codes(new: str, old: str) -> bool:
+    """Return whether the subjects of two statements have other codes: "locker b53", "locker a53"."""
+    codes, old_codes = (
+        {word for word in statement_words(_subject(each) or "") if _DIGIT.search(word)} for each in (new, old)
+    )
+    return bool(codes and old_codes) and not codes & old_codes
 
 
 def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) -> _Effect | None:
@@ -157,24 +170,19 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
         return ruled
     # A model's entry is the model's to compare: `unsure`.
-    if candidate.quote or memory.same_message or _of_other_things(candidate.content, memory.text):
+    if candidate.quote or memory.same_message or _of_other_codes(candidate.content, memory.text):
         return ruled
-    weighed = compared(candidate.content, memory.text, memory.cosine)
-    # Another locker, another lamp: that it sounds like a change says nothing of this one.
-    denied = weighed.odds < _WORDS_DENY
-    change_score = None if denied else candidate.telling
-    if change_score is not None:
-        weighed = compared(candidate.content, memory.text, memory.cosine, change_score)
-    if candidate.sentence and weighed.verdict != "same" and not denied:
-        # "I gave it up, I play … now": the content may be a part of it.
-        by_sentence = compared(candidate.sentence, memory.text, memory.cosine, change_score)
+    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
+    if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
+        # "I gave it up, I play … now": the content, of which the vector tells, may be a part of it.
+        by_sentence = compared(candidate.sentence, memory.text, memory.cosine)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
     if weighed.verdict == "changed":
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
-    if ruled or not weighed.verdict or (candidate.only_as and not weighed.firm):
+    if ruled or not weighed.verdict:
         return ruled
     return _Effect("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
 

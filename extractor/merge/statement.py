@@ -1,6 +1,6 @@
 """Reads a statement: of whom it is, what about, which value it tells, and whether it gives a thing another value.
 
-What statements are about is in the table: everyday relations, words of change, and attributes with one value at a time.
+The table has words for people, words of change, and attributes with one value at a time.
 """
 
 import re
@@ -24,23 +24,7 @@ _STATUSES: Final = {word: status[0] for status, words in _TABLE.rows("statuses")
 # What statements are about, and the attributes that they tell.
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """What a word tells of a statement: its relation, and whether it is also a value of that."""
-
-    relation: str
-    value: bool
-
-
 Mark = Literal["add", "muse", "back", "change", "begin"]
-
-
-def _cues() -> dict[str, tuple[Cue, ...]]:
-    cues: dict[str, tuple[Cue, ...]] = {}
-    for (relation, *values), words in _TABLE.rows("relations"):
-        for word in words:
-            cues[stem(word)] = (*cues.get(stem(word), ()), Cue(relation, bool(values)))
-    return cues
 
 
 @cache
@@ -57,8 +41,6 @@ def marks_of_change() -> Mapping[Mark, re.Pattern[str]]:
     return {cast("Mark", kind): re.compile("|".join(parts), re.IGNORECASE) for kind, parts in sources.items()}
 
 
-CUES: Final[Mapping[str, tuple[Cue, ...]]] = _cues()
-ONE_AT_A_TIME: Final = _TABLE.words("one at a time")
 _PERSONS: Final = _TABLE.sets("persons")
 ROLES: Final = frozenset(map(stem, _PERSONS["roles"]))
 PEOPLE: Final = ROLES | frozenset(map(stem, _PERSONS["people"]))
@@ -245,8 +227,7 @@ _NAME = re.compile(
 )
 _WHOSE = re.compile(r"([A-Z][a-z]+)(?:'s)?(?= )")
 _OPENING = re.compile(r"(?:[A-Za-z'-]+ ?){1,3}|.{0,6}")
-_KNOWN = CUES.keys() | PEOPLE
-_LONGEST = max(len(word) for word in _KNOWN if word >= "\u3400")
+_LONGEST = max(len(word) for word in PEOPLE if word >= "\u3400")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -255,14 +236,12 @@ class Statement:
 
     speaker: whether a clause is about the speaker. addresses: whether it
     speaks to somebody. whose: the name that it begins with. persons: the other people whom a clause is about, and
-    people: all that are named. thing: the words of its first subject that is no person.
+    people: all that are named.
 
-    relations: what it is about; named: those of them that a word names; values: the words by which others are known.
-    words: its content words, and core: those that name no relation. names: capitalized words. numbers: what it counts,
-    and quantities: the same, and days and hours, by unit.
+    words: its content words, and things: those that tell no day, hour or number. names: capitalized words.
+    numbers: what it counts, and quantities: the same, and days and hours, by unit.
 
-    marks: its words of change. given_up: the words of a clause that takes something back. happened: whether something
-    happened. points: whether a pronoun stands for what was named before. asks: whether it is a question.
+    marks: its words of change. happened: whether something happened. asks: whether it is a question.
     """
 
     text: str = ""
@@ -270,19 +249,13 @@ class Statement:
     whose: str = ""
     persons: set[str] = field(default_factory=set)
     people: set[str] = field(default_factory=set)
-    thing: set[str] = field(default_factory=set)
-    relations: set[str] = field(default_factory=set)
-    named: set[str] = field(default_factory=set)
-    values: dict[str, set[str]] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
-    core: set[str] = field(default_factory=set)
+    things: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     marks: set[Mark] = field(default_factory=set)
-    given_up: set[str] = field(default_factory=set)
     quantities: Mapping[str, frozenset[str]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     happened: bool = False
-    points: bool = False
     addresses: bool = False
     asks: bool = False
 
@@ -298,15 +271,17 @@ def read(text: str) -> Statement:
         whose=stem(owner[1].lower()) if (owner := _WHOSE.match(text)) and statement_words(owner[1]) else "",
         names=frozenset(name.lower() for name in _NAME.findall(text[1:])),
         happened=bool(_PATTERNS["happened"].search(text)),
-        points=bool(_PATTERNS["points"].search(text)),
         addresses=bool(_PATTERNS["you"].search(text)),
         asks=bool(_PATTERNS["asks"].search(text)),
     )
-    names = {name for clause in clauses(text) for name in _read_clause(clause, statement)}
-    pairs = " ".join(name for name in names if name >= "\u3400")  # Han words are pairs of characters
-    named = {word for word in statement.words if word in names or (word[0] >= "\u3400" and word in pairs)}
-    statement.core = statement.words - named
+    for clause in clauses(text):
+        _read_clause(clause, statement)
+    statement.things = frozenset(word for word in statement.words if not _tells_when_or_how_many(word))
     return statement
+
+
+def _tells_when_or_how_many(word: str) -> bool:
+    return bool(_PATTERNS["when"].search(word)) or any(unit.search(word) for _, unit in _TABLE.compiled("units"))
 
 
 @lru_cache(maxsize=4096)  # whatever was replaced is looked through for each reply
@@ -328,8 +303,8 @@ def clauses(text: str) -> list[str]:
     return [clause for clause in _PATTERNS["clause"].split(text) if clause.strip()]
 
 
-def _read_clause(clause: str, statement: Statement) -> set[str]:
-    """Add what a clause says, and return the words in it that name a relation."""
+def _read_clause(clause: str, statement: Statement) -> None:
+    """Add what a clause says."""
     clause = _PATTERNS["otherwise"].sub(" ", clause)
     plain, marks = clause, set[Mark]()
     # What adds something says so before it could say that it changes something.
@@ -337,42 +312,27 @@ def _read_clause(clause: str, statement: Statement) -> set[str]:
         if pattern.search(plain):
             marks.add(mark)
             plain = pattern.sub(" ", plain)
-    content = statement_words(plain)
     statement.marks |= marks
-    statement.words |= content
-    if "back" in marks:
-        statement.given_up |= content
-    names: set[str] = set()
-    for word in _known(clause):
-        statement.people |= {word} & PEOPLE
-        statement.relations |= {cue.relation for cue in CUES.get(word, ())}
-        for cue in CUES.get(word, ()):
-            if cue.value:
-                statement.values.setdefault(cue.relation, set()).add(word)
-            else:
-                statement.named.add(cue.relation)
-                names.add(word)
+    statement.words |= statement_words(plain)
+    statement.people.update(_people_in(clause))
     verb = predicate(clause)
-    subject = clause[: verb.start()] if verb else ""
-    opening = subject if verb else "".join(_OPENING.findall(clause)[:1])
-    people = [word for word in _known(opening) if word in PEOPLE]
+    opening = clause[: verb.start()] if verb else "".join(_OPENING.findall(clause)[:1])
+    people = list(_people_in(opening))
     statement.persons.update(people[:1])
     statement.speaker = statement.speaker or (not people and bool(_PATTERNS["speaker"].match(clause)))
-    statement.thing = statement.thing or set(statement_words(subject) - PEOPLE)
-    return names
 
 
-def _known(text: str) -> Iterator[str]:
-    """Yield the words of a text that a table knows: English ones as stems, Chinese ones as the longest."""
+def _people_in(text: str) -> Iterator[str]:
+    """Yield the words for people in a text: English ones as stems, Chinese ones as the longest."""
     for token in _TOKEN.findall(text.lower()):
         if token[0] < "\u3400":
-            if (word := stem(token.strip(".'-"))) in _KNOWN:
+            if (word := stem(token.strip(".'-"))) in PEOPLE:
                 yield word
             continue
         start = 0
         while start < len(token):
             sizes = range(min(_LONGEST, len(token) - start), 0, -1)
-            longest = next((size for size in sizes if token[start : start + size] in _KNOWN), 0)
+            longest = next((size for size in sizes if token[start : start + size] in PEOPLE), 0)
             if longest:
                 yield token[start : start + longest]
             start += longest or 1

@@ -85,9 +85,10 @@ class Distiller(Changer):
         room = await self._merger.room(scope)
         found: list[Distilled] = []
         moved: list[MemoryRecord] = []
+        doubted = await self._storage.ledger.outdated(scope.key)
         until = asyncio.get_running_loop().time() + _LOOK_SECONDS
         for identity, uses in useful:
-            stored = await self._storage.recaller.get(scope.key, identity)
+            stored = None if identity in doubted else await self._storage.recaller.get(scope.key, identity)
             if stored is None or stored.entry.kind != "item" or not is_day_file(stored.file):
                 continue
             memory = await self._merger.memory(scope, stored)

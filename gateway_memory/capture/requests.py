@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor import Cleaned, clean, polarity, same_text, without_holes
+from extractor import Cleaned, clean, differ, polarity, same_text, without_holes
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.documents import is_writable
@@ -57,7 +57,7 @@ def memories_meant(what: str, near: Sequence[Near]) -> Meant:
         (item for item in items if (item.cosine or 0.0) >= NEAR_IN_MEANING), key=lambda item: -(item.cosine or 0.0)
     )
     possible = (*possible, *(item.stored for item in alike if item.stored not in possible))[:_MOST_POSSIBLE]
-    likely = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
+    likely = [pair for pair in scored if not (_denies(what, pair[1].entry.text) or differ(what, pair[1].entry.text))]
     if likely:  # twins are one: what says the same goes with it
         top = same_text(likely[0][1].entry.text)
         likely = [pair for pair in likely if pair is likely[0] or same_text(pair[1].entry.text) != top]

@@ -121,10 +121,24 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
             continue
         others = f" ({', '.join(rest)})" if rest else ""
         print(f"{name}: {counts[f'{name}.added']} {would}added{others}")  # noqa: T201
-    if counts["memories.waiting"] + counts["reviews.added"]:
-        print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
-    if counts["episodes.added"] and not (args.read or args.dry_run):
-        print("nothing was learnt from the episodes yet: gateway-memory read")  # noqa: T201
+    left_out = f"{counts['memories.forgotten']} left out: forgotten"
+    hints = (
+        (
+            counts["memories.waiting"] + counts["reviews.added"],
+            "what waits is kept when you approve it: gateway-memory review; approve ID, or approve all",
+        ),
+        (
+            counts["memories.forgotten"],
+            f"{left_out}; to have one all the same, say it again (“Remember that …”), or undo the forgetting",
+        ),
+        (
+            counts["episodes.added"] and not (args.read or args.dry_run),
+            "nothing was learnt from the episodes yet: gateway-memory read",
+        ),
+    )
+    for applies, hint in hints:
+        if applies:
+            print(hint)  # noqa: T201
     for key, why in _OMITTED.items():
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:

@@ -1,7 +1,8 @@
 """Remove forgotten text from other places that repeat it: session records, observations, stage summaries.
 
 A user forgets a line, an exchange or a session. The session's record, or the turn that a line was extracted from, says
-the same in other words. A sentence is therefore removed if it contains most of the significant words of forgotten text.
+the same in other words. A sentence is therefore removed if it contains most of the significant words of forgotten text,
+unless it tells of another number, day, thing or name.
 Nothing is lost: if it is restored, the sentence is restored too. The functions and classes are pure and work on text.
 """
 
@@ -27,6 +28,7 @@ _FEWEST: Final = 3
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_NOTED: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
 SENTENCE_END: Final = re.compile(
     r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
@@ -65,6 +67,7 @@ class Withheld:
     def __init__(self, forgotten: Iterable[Forgotten], talks: Mapping[str, float] | None = None) -> None:
         self._talks = dict(talks or {})
         self._at: list[float] = []
+        self._texts: list[str] = []
         self._terms: list[frozenset[str]] = []
         self._own: list[frozenset[str]] = []
         self._having: defaultdict[str, list[int]] = defaultdict(list)
@@ -75,6 +78,7 @@ class Withheld:
                 for term in terms:
                     self._having[term].append(len(self._terms))
                 self._at.append(each.at)
+                self._texts.append(_undated(each.text))
                 self._terms.append(terms)
                 self._own.append(own)
 
@@ -91,7 +95,7 @@ class Withheld:
         words: words that are sufficient by themselves: see `words_of`.
         """
         terms = terms_of(text)
-        return not terms.isdisjoint(words) or bool(self._said(terms, since))
+        return not terms.isdisjoint(words) or bool(self._said(text, since))
 
     def words_of(self, *texts: str, since: float = 0.0) -> frozenset[str]:
         """Return the words of the forgotten text that these texts, of one turn or one record, repeat.
@@ -103,7 +107,7 @@ class Withheld:
             for text in texts
             for line in text.split("\n")
             for part in (line, *SENTENCE_END.split(line))
-            for number in self._said(terms_of(part), since)
+            for number in self._said(part, since)
         }
         return frozenset(term for number in numbers for term in self._own[number] if _TELLING.fullmatch(term))
 
@@ -137,22 +141,27 @@ class Withheld:
             return [item for item in value if not isinstance(item, str) or not self.says(item, words=words)]
         return value
 
-    def _said(self, terms: frozenset[str], since: float) -> list[int]:
+    def _said(self, text: str, since: float) -> list[int]:
+        terms = terms_of(text)
         counts = Counter(number for term in terms for number in self._having.get(term, ()))
         return [
             number
             for number, count in counts.items()
-            if self._at[number] >= since and self._is_said(number, count, terms)
+            if self._at[number] >= since and self._is_said(number, count, terms, text)
         ]
 
-    def _is_said(self, number: int, count: int, terms: frozenset[str]) -> bool:
+    def _is_said(self, number: int, count: int, terms: frozenset[str], text: str) -> bool:
         own = self._own[number] & terms
         if not own:
             return False
         if any(_CODE.fullmatch(term) for term in own):
             return True
         whole = count >= math.ceil(_SHARE * len(self._terms[number]))
-        return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
+        if not whole and (len(terms) < _FEWEST or count < _WITHIN * len(terms)):
+            return False
+        from extractor import differ  # a hook in whose journal nothing alike was forgotten has no time to import it
+
+        return not differ(self._texts[number], _undated(text))
 
 
 def time_of(timestamp: object) -> float:
@@ -195,6 +204,11 @@ def terms_of(text: str) -> frozenset[str]:
             for part in _PATTERNS["no terms Chinese"].sub(" ", run).split():
                 terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
     return frozenset(terms)
+
+
+def _undated(text: str) -> str:
+    """Return a text as it reads, without the days on which something was noted: they tell nothing of what was said."""
+    return _NOTED.sub(" ", _plain(text))
 
 
 def _plain(text: str) -> str:

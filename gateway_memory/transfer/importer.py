@@ -276,7 +276,9 @@ class Importer(Changer):
         counts: Counter[str] = Counter()
         for item, identity in items:
             record, text = item.record, one_line(item.record.text)
-            is_forgotten = identity in removed or withheld.says(text, since=record.at)
+            # What has no day of its own may have been said before it was forgotten, whenever its file was written.
+            said_at = record.at if item.dated else 0.0
+            is_forgotten = identity in removed or withheld.says(text, since=said_at)
             reason = "empty" if not text else "forgotten" if is_forgotten else ""
             if reason or not known.takes(identity, text, own_id=bool(record.id)):
                 counts[reason or "known"] += 1

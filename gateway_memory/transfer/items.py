@@ -34,11 +34,13 @@ class MemoryItem(_Sourced):
     """A memory to import. curated: it was in MEMORY.md.
 
     record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
+    dated: the source itself says when it was stated; otherwise the record has the time of its file.
     foreign: another program has found it, so a person should look at it.
     superseded: it no longer holds at the source, and belongs into the history. by: the text that took its place, or "".
     """
 
     record: MemoryRecord
+    dated: bool = True
     curated: bool = False
     foreign: bool = False
     superseded: bool = False

@@ -167,6 +167,7 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         place=place,
         scope=scope,
         record=record,
+        dated=bool(_time(raw.get("at", raw.get("timestamp")), 0.0, raw.zone)),
         curated=raw.get("file") == MEMORY_FILE,
         foreign=not own,
         superseded=raw.get("kind") == "past",
@@ -365,6 +366,7 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         yield MemoryItem(
             place=f"{path}:{block.first + 1}",
             record=record,
+            dated=is_day_file(file) or observed is not None,
             scope=scope or (f"project:{project}" if (project := project_of(block.annotations)) else ""),
             curated=file == MEMORY_FILE,
             superseded=superseded,

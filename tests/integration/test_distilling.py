@@ -153,6 +153,26 @@ async def test_what_memory_md_says_already_stays_in_the_log(tmp_path: Path) -> N
         assert read(tmp_path) == before
 
 
+async def test_a_line_that_a_newer_one_has_put_in_doubt_stays_in_the_log(tmp_path: Path) -> None:
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
+    async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
+        await said_on_days(memory, clock, FACT, 5)
+        session = await memory.start_session("look", user=OWNER)
+        (told,) = await memory.distill(session, dry_run=True)
+        await memory.save_fact(session, content="the shed key hangs behind the green door")
+        await memory.flush()
+
+        def doubt(database: sqlite3.Connection) -> None:
+            database.execute("UPDATE memories SET outdates = ? WHERE id <> ?", (told.memory.id, told.memory.id))
+
+        await connection(memory).transact(doubt)
+        assert await memory.distill(session) == []
+        await memory.command(session, "/memory forget the shed key hangs behind the green door")
+        assert [each.outcome for each in await memory.distill(session)] == ["moved"], (
+            "nothing speaks against it any more"
+        )
+
+
 async def test_memory_md_grows_no_further_than_its_limit(tmp_path: Path) -> None:
     clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     store = replace(Config().defaults.store, max_memory_md_bytes=150)

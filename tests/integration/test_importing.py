@@ -1,5 +1,6 @@
 """Memories come and go: each documented layout is taken in, once; an export brings the same set back."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
+from gateway_memory.testing import Clock
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.layouts import read_layout
@@ -279,6 +281,28 @@ async def test_what_was_forgotten_here_does_not_come_back(tmp_path: Path) -> Non
         await memory.command(session, f"/memory forget {hit.id}")
     report = await take_in(workspace, "openclaw", source)
     assert report.counts["memories.forgotten"] == 1
+
+
+@pytest.mark.parametrize("day", [None, "2026-02-10", "2026-02-20"])
+async def test_a_line_without_a_day_does_not_bring_back_what_was_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], day: str | None
+) -> None:
+    source, workspace = tmp_path / "claw", tmp_path / "w"
+    file = source / (f"memory/{day}.md" if day else "MEMORY.md")
+    file.parent.mkdir(parents=True)
+    async with GatewayMemory(WORDS, workspace, clock=Clock("2026-02-16T09:00:00+00:00")) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.after_reply(session, user="Remember that the vendor sells green lamps.", reply="I will.")
+        await memory.flush()
+        await memory.command(session, "/memory forget the vendor sells green lamps")
+    file.write_text("- the vendor sells green lamps\n", "utf-8")  # it is newer than the forgetting, as a file
+    assert await asyncio.to_thread(main, ["import", "openclaw", str(source), "--workspace", str(workspace)]) == 0
+    kept = "".join(path.read_text("utf-8") for path in workspace.rglob("*.md"))
+    said_since = day == "2026-02-20"
+    assert ("green lamps" in kept) is said_since
+    assert (
+        "1 left out: forgotten; to have one all the same, say it again" in capsys.readouterr().out
+    ) is not said_since
 
 
 async def test_undo_takes_an_import_back_and_it_can_be_done_again(tmp_path: Path) -> None:

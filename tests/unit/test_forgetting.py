@@ -67,6 +67,18 @@ def test_what_says_the_contrary_is_never_certain(what: str, text: str) -> None:
     assert memories_meant(text, near(text, what)).certain is not None
 
 
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("I went to the market on Monday", "I went to the market on Tuesday"),
+        ("周一我去菜市场买菜", "周二我去菜市场买菜"),
+    ],
+)
+def test_what_tells_of_another_day_is_never_certain(what: str, text: str) -> None:
+    assert memories_meant(what, near(text)).certain is None
+    assert memories_meant(text, near(text, what)).certain is not None
+
+
 def test_two_that_are_alike_are_shown() -> None:
     found = memories_meant("I like tea", near("I like green tea", "I like black tea"))
     assert found.certain is None
