@@ -17,7 +17,7 @@ from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known
 
 from .compare import compared, swapped, tells_of_change, turned
-from .statement import changed, happened, predicate, same_text, same_verb, says_now, slots
+from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -217,8 +217,19 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
         return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
+    if _gives_another_value(new, old):
+        return "add", "perhaps_changed"
     other_way: tuple[Action, str] | None = ("supersede", "changed_mind") if turned(new, old) else None
     return other_way or changed(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
+
+
+def _gives_another_value(new: str, old: str) -> bool:
+    """Return whether a clause of each tells the same attribute with another value: "I am Jonas and I live in Graz".
+
+    The older one tells more than that, so it is doubted and not replaced.
+    """
+    values, old_values = ([slots(clause) for clause in clauses(text)] for text in (new, old))
+    return any(one[slot] != other[slot] for one in values for other in old_values for slot in one.keys() & other.keys())
 
 
 def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - one return a rule

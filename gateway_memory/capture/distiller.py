@@ -18,6 +18,7 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.validity import Today
 
 log = get_logger(__name__)
 
@@ -85,7 +86,8 @@ class Distiller(Changer):
         room = await self._merger.room(scope)
         found: list[Distilled] = []
         moved: list[MemoryRecord] = []
-        doubted = await self._storage.ledger.outdated(scope.key)
+        today = Today(self._runtime.timestamp(), self._runtime.zone)
+        doubted = (await self._storage.ledger.validity(scope.key, today)).doubted
         until = asyncio.get_running_loop().time() + _LOOK_SECONDS
         for identity, uses in useful:
             stored = None if identity in doubted else await self._storage.recaller.get(scope.key, identity)

@@ -70,6 +70,11 @@ class Validity:
             row.id: row.fate for row in rows if row.id and row.fate in ("over", "doubted")
         }
 
+    @property
+    def doubted(self) -> frozenset[str]:
+        """The ids of the memories that something newer may have made outdated."""
+        return frozenset(identity for identity, state in self._states.items() if state == "doubted")
+
     def state_of(self, identity: str, text: str, at: float, *, standing: bool = False) -> State:
         """Return the state of an active memory. at: when it was said. standing: of a category that has no day."""
         return self._states.get(identity) or ("over" if not standing and self._is_past(text, at) else "")

@@ -18,6 +18,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.tables import tables_in
 
 _SHARE: Final = 0.6
@@ -72,13 +73,14 @@ class Withheld:
         self._own: list[frozenset[str]] = []
         self._having: defaultdict[str, list[int]] = defaultdict(list)
         for each in forgotten:
-            terms = terms_of(each.text)
-            own = terms - terms_of(each.replacement)
+            text = plain_of(each.text)  # who said it did not say the day that its line notes
+            terms = terms_of(text)
+            own = terms - terms_of(plain_of(each.replacement))
             if own:
                 for term in terms:
                     self._having[term].append(len(self._terms))
                 self._at.append(each.at)
-                self._texts.append(_undated(each.text))
+                self._texts.append(_undated(text))
                 self._terms.append(terms)
                 self._own.append(own)
 

@@ -120,7 +120,10 @@ async def test_the_same_words_about_another_day_are_news() -> None:
         await tell(memory, "Remember that I have a dentist appointment tomorrow at 3pm")
         session = await memory.start_session("asking", user=OWNER)
         found = [row["text"] for row in (await memory.record(session, "list"))["memories"]]
-        assert [text.partition("(")[2] for text in found] == ["Friday 8 January 2027)", "Sunday 29 November 2026)"]
+        assert [text.partition("(")[2] for text in found] == [
+            "Friday 8 January 2027)",
+            "Sunday 29 November 2026) (over)",
+        ]
 
 
 @pytest.mark.files
