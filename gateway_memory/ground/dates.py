@@ -28,7 +28,7 @@ from gateway_memory.ground.expressions import (
 )
 from gateway_memory.ground.tables import has_han, simplified
 
-Bound = Literal["", "until", "by"]
+Bound = Literal["", "until", "by", "since"]
 _LONGEST: Final = 2000
 _CLAUSE_END: Final = re.compile(r"[.!?;,\n。！？；，](?!\d)")
 _SECTIONS: Final = (("recurring", re.ASCII), ("english", re.ASCII), ("chinese", re.ASCII))
@@ -42,7 +42,7 @@ class Mention:
     start, end: where it stands. spans: what it may mean, the earliest first; none where it recurs. written: whether it
     names a month or a year. exact: whether it names the year. weekday: whether it is a weekday alone: "on Friday".
     unsure: whether a listener would have to ask. slack: by how many days it may be off, as "three weeks ago" may.
-    bound: "until" or "by" such a day. every: what comes again and again.
+    bound: "until", "by" or "since" such a day. every: what comes again and again.
     """
 
     start: int
@@ -132,7 +132,7 @@ def relative_dates_of(text: str, day: date) -> frozenset[Span]:
 def is_past(text: str, mention: Mention) -> bool:
     """Return whether the nearest verb in front of a mention, else behind it, tells of what is behind."""
     if mention.bound or not mention.spans:
-        return False
+        return mention.bound == "since"
     front, back = _clause(text, mention)
     ahead, past = _matches("ahead", front), _matches("past", front)
     past = [each for each in past if not any(one[0] <= each[0] < one[1] for one in ahead)]
@@ -312,6 +312,8 @@ def _bound(text: str, mention: Mention, day: date) -> dict[str, Any]:
     is_end = PATTERNS["until"].search(before) or PATTERNS["until Chinese"].search(before)
     if is_end or PATTERNS["until behind"].match(behind) or re.match(r"(?:un)?till?\b", named):
         return {"bound": "until"} if mention.spans[-1].last >= day else {}
+    if PATTERNS["since"].search(before):
+        return {"bound": "since"}
     if not (PATTERNS["by"].search(before) or PATTERNS["by behind"].match(behind)):
         return {}
     if PATTERNS["ends"].search(named):

@@ -133,6 +133,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
     on: list[tuple[Span, bool]] = []
     until: date | None = None
     unsure, exact = False, True
+    began = any(mention.bound == "since" for mention in named)
     for mention in named:
         if mention.every:
             continue
@@ -156,7 +157,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         on=spans,
         until=until,
         time=time_of(words) if spans and spans[0].days == 1 else "",
-        begins=bool(spans) and until is None and begins(words),
+        begins=bool(spans) and until is None and (began or begins(words)),
         behind=behind and until is None,
         unsure=unsure and not (spans or until),
         exact=exact,
