@@ -410,9 +410,7 @@ def profile(
         ]
         text = _beginning(sentences)
         if len(text) >= _SHORTEST:
-            # Where the user said no more than this, the exchange is in context with it.
-            marks = [(f"e{passage.turn}", "")] if without_spaces(text) == without_spaces(side) else []
-            known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=marks))
+            known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=[]))
     return known + opening_memories(wishes[_MOST_WISHES:], day_of)
 
 

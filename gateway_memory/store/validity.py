@@ -142,35 +142,42 @@ def marked(text: str, state: State) -> str:
 
 # What lines say already, so that a model is told each sentence once.
 
+_Clause = tuple[frozenset[str], bool | None]
 _CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
 
 
 class Told:
-    """Lines that were told. A sentence repeats them if all significant words of each clause are among one line's.
+    """Lines that were told. A sentence repeats one that has all significant words of each of its clauses.
 
     after: what was told before, which is not changed.
     """
 
     def __init__(self, lines: Iterable[str] = (), *, after: "Iterable[Told]" = ()) -> None:
         self._before = tuple(after)
-        self._lines: list[list[tuple[frozenset[str], bool | None]]] = []
+        self._lines: list[list[_Clause]] = []
         self._having: defaultdict[str, set[int]] = defaultdict(set)
         self.add(lines)
 
     def add(self, lines: Iterable[str]) -> None:
         """Add lines."""
         for line in lines:
-            sentences = [(statement_words(part), polarity(part)) for part in SENTENCE_END.split(line) if part.strip()]
-            for word in frozenset().union(*(words for words, _ in sentences)):
+            clauses = [each for part in SENTENCE_END.split(line) for each in _clauses_of(part)]
+            for word in frozenset().union(*(words for words, _ in clauses)):
                 self._having[word].add(len(self._lines))
-            self._lines.append(sentences)
+            self._lines.append(clauses)
 
     def says(self, sentence: str) -> bool:
-        """Return whether the lines say a sentence, in the same words and with the same yes or no."""
-        clauses = [clause for clause in _CLAUSE_END.split(sentence) if statement_words(clause)]
-        if len(clauses) > 1 and len(statement_words(clauses[0])) == 1:
+        """Return whether one line says a sentence, in the same words and with the same yes or no."""
+        clauses = _clauses_of(sentence)
+        if len(clauses) > 1 and len(clauses[0][0]) == 1:
             del clauses[0]  # "Actually, I moved to Linz"
-        return bool(clauses) and all(self._has(clause) or is_greeting(clause) for clause in clauses)
+        if not clauses:
+            return False
+        words = frozenset().union(*(each for each, _ in clauses))
+        having = set.intersection(*(self._having.get(word, set()) for word in words))
+        if any(all(_has(self._lines[number], clause) for clause in clauses) for number in having):
+            return True
+        return any(before.says(sentence) for before in self._before)
 
     def fresh(self, text: str) -> str:
         """Return a text without the sentences that the lines say; "" where nothing is left that tells something."""
@@ -180,10 +187,14 @@ class Told:
             return text
         return "".join(parts).strip() if any(map(statement_words, parts)) else ""
 
-    def _has(self, clause: str) -> bool:
-        words, side = statement_words(clause), polarity(clause)
-        for number in set.intersection(*(self._having.get(word, set()) for word in words)):
-            line = self._lines[number]
-            if any(words <= each and side == other for each, other in line) or {other for _, other in line} == {side}:
-                return True
-        return any(before.says(clause) for before in self._before)
+
+def _clauses_of(sentence: str) -> list[_Clause]:
+    """Return the significant words of each clause that has some and is no greeting, and whether it is negated."""
+    parts = [part for part in _CLAUSE_END.split(sentence) if not is_greeting(part)]
+    return [(words, polarity(part)) for part in parts if (words := statement_words(part))]
+
+
+def _has(line: list[_Clause], clause: _Clause) -> bool:
+    """Return whether a line says a clause: in one of its clauses, or in all of them together."""
+    words, side = clause
+    return any(words <= each and side == other for each, other in line) or {other for _, other in line} == {side}

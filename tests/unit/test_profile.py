@@ -61,13 +61,6 @@ def test_what_may_not_be_told_of_a_turn_stays_out() -> None:
     assert profile([], [Passage(id="e7u0", text=said, turn=7)], {}, day_of) == []
 
 
-def test_a_turn_is_told_with_its_words_only_where_it_says_no_more() -> None:
-    short = Passage(id="e1u0", text="我养了两只猫，一只叫咪咪。", turn=1)
-    asking = Passage(id="e2u0", text="I moved to Lisbon last spring. Any tips for the trams?", turn=2)
-    told = profile([], [short, asking], {1: short.text, 2: asking.text}, day_of)
-    assert [each.marks for each in told] == [[("e1", "")], []]
-
-
 def test_no_sentence_stands_twice_in_an_opening() -> None:
     said = "I moved to Lisbon last spring"
     record = {
