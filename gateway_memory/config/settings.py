@@ -244,6 +244,7 @@ class OpeningSettings:
     include_memory_md: bool = True
     profile_tokens: Annotated[int, Ge(0), Le(_MOST)] = 1000
     max_found: Annotated[int, Ge(0), Le(_MOST)] = 5
+    coming_days: Annotated[int, Ge(0), Le(366)] = 14
     weekly_digest: bool = False
 
 

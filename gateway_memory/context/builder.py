@@ -16,8 +16,10 @@ from gateway_memory.context.blocks import (
     nothing_remembered,
     record_lines,
     relevant_block,
+    told,
     updates_block,
 )
+from gateway_memory.context.coming import MOST, READ, ahead_of, asked_days, coming_block
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
 from gateway_memory.context.finder import TERMS, WordSearch
 from gateway_memory.context.hits import (
@@ -317,6 +319,7 @@ class ContextBuilder:
         session, settings, zone = reply.session, reply.session.settings.auto_recall, self._runtime.zone
         if not session.on("autoRecall"):
             return
+        await self._inject_coming(reply)
         with reply.timed("quotations"):
             likely = tuple(
                 hit
@@ -349,6 +352,29 @@ class ContextBuilder:
             if exchanges or first:
                 budget = settings.episodes.max_injected_tokens
                 reply.blocks.append(quotations_block(session, exchanges, reply.message, zone, budget, first))
+
+    async def _inject_coming(self, reply: _Reply) -> None:
+        """Inject what is known of a day ahead that the message names, whatever its words."""
+        session, scope = reply.session, reply.session.scope
+        today = Today(reply.at.timestamp(), self._runtime.zone)
+        days = asked_days(reply.message, today.day) if session.settings.opening.coming_days else None
+        if days is None or is_small_talk(reply.message):
+            return
+        reads = asyncio.gather(
+            self._storage.recaller.coming(scope.key, days.first.isoformat(), READ),
+            self._storage.ledger.validity(scope.key, today),
+        )
+        with reply.timed("coming"):
+            read = await self.runner.run("coming", reply.left(_QUOTE_UNTIL), reads)
+        if read is None:
+            return
+        rows, validity = read
+        memories = [entry for entry, _ in told((row.entry for row in rows), validity)]
+        ahead = ahead_of(memories, days.first, days.last, self._runtime.day_of)
+        fresh = [each for each in ahead if not session.in_context.has(each.id, each.text)][:MOST]
+        if fresh:
+            reply.blocks.append(coming_block(fresh, session.settings.auto_recall.max_injected_tokens))
+            session.in_context.inject([(each.id, each.text) for each in fresh])
 
     async def _inject_notice(self, reply: _Reply) -> None:
         """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Final
 
 from extractor import traits_of
@@ -13,9 +13,9 @@ from gateway_memory.ground.holds import holds_of
 from recall import render_block
 
 DAYS: Final = 14
-"""How far an opening looks ahead …"""
+"""How many days ahead a list goes that names no number."""
 MOST: Final = 5
-"""… and the most lines that it shows."""
+"""The most lines of a block."""
 READ: Final = 200
 """The most memories to choose from: those that end first."""
 _TWO_MONTHS: Final = 62
@@ -73,12 +73,7 @@ def asked_days(message: str, today: date) -> Span | None:
 _LONGEST: Final = 300
 
 
-def coming_block(ahead: Iterable[Ahead]) -> str:
-    """Return a block of what is ahead, in its order."""
+def coming_block(ahead: Iterable[Ahead], max_tokens: int) -> str:
+    """Return a block of what is ahead, in its order, as far as it fits."""
     lines = [f"({each.id}, {each.day}) {each.text}" for each in ahead]
-    return render_block("Coming up", _INTRO, lines, _TOKENS) if lines else ""
-
-
-def ahead_within(memories: Iterable[Remembered], today: date, day_of: Callable[[float], str]) -> list[Ahead]:
-    """Return what an opening shows of what is ahead."""
-    return ahead_of(memories, today, today + timedelta(days=DAYS), day_of)[:MOST]
+    return render_block("Coming up", _INTRO, lines, min(max_tokens, _TOKENS)) if lines else ""

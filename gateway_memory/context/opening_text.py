@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
 from gateway_memory.context.blocks import Remembered
+from gateway_memory.context.coming import Ahead, coming_block
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.scope import Kind
 from gateway_memory.store.journal.episodes import Episode, Quotable
@@ -179,14 +180,15 @@ class Material:
     """What an opening is made of.
 
     memory: the blocks of MEMORY.md. known: what is known of them, by id. about: what else is known about the user, in
-    the order in which it is injected. last: the last record of a session. last_session: it may be too short for a
-    record. related: what a search finds for what the last session left open. joined: what is known in each shared scope
-    that the session has joined, with the scope's kind.
+    the order in which it is injected. coming: what is ahead. last: the last record of a session. last_session: it may
+    be too short for a record. related: what a search finds for what the last session left open. joined: what is known
+    in each shared scope that the session has joined, with the scope's kind.
     """
 
     memory: Sequence[Block] = ()
     known: Mapping[str, LineFacts] = field(default_factory=dict)
     about: Sequence[OpeningMemory] = ()
+    coming: Sequence[Ahead] = ()
     last: Mapping[str, Any] | None = None
     last_session: LastSession | None = None
     related: Sequence[OpeningMemory] = ()
@@ -232,16 +234,26 @@ def compose(
     session = _session_block(material, Told(), reserved)
     shared, of_shared = _joined_blocks(material, reserved)
     room = max_tokens - _block_cost(session) - sum(map(_block_cost, shared))
+    noted = set() if include_memory else {block.id for block in material.memory}
+    ahead = [each for each in material.coming if each.id not in noted]
+    coming = coming_block(ahead, reserved)
+    ahead = [each for each in ahead if f"({each.id}, " in coming]
+    shown_ahead = {each.id for each in ahead}
+    room -= _block_cost(coming)
     if include_memory:
         kept, _ = _facts_block("About the User", _ABOUT_INTRO, material.about, min(reserved, profile_tokens))
         memory, items = memory_block(
-            material.memory, material.known, left_out=left_out, max_tokens=room - _block_cost(kept)
+            [block for block in material.memory if block.id not in shown_ahead],
+            material.known,
+            left_out=left_out,
+            max_tokens=room - _block_cost(kept),
         )
         room -= _block_cost(memory)
     else:
         facts = [block for block in material.memory if block.kind == "item" and block.type != "S"]
         memory, items = "", [(block.id, block.text) for block in facts]
-    told = Told(memory.split("\n"))
+    items += [(each.id, each.text) for each in ahead]
+    told = Told([*memory.split("\n"), *(each.text for each in ahead)])
     about_room = max(profile_tokens - _block_cost(memory), min(reserved, profile_tokens))
     about, injected = _facts_block("About the User", _ABOUT_INTRO, _fresh(material.about, told), min(room, about_room))
     told.add(fact.text for fact in (*injected, *of_shared))
@@ -255,7 +267,7 @@ def compose(
     for fact in (*injected, *of_shared, *of_related):
         itself = [(fact.id, fact.text)] if fact.text == _short(fact.text) else []
         items += itself if fact.marks is None else fact.marks
-    return "\n\n".join(block for block in (memory, about, *shared, session, related) if block), items
+    return "\n\n".join(block for block in (memory, coming, about, *shared, session, related) if block), items
 
 
 def _fresh(facts: Iterable[OpeningMemory], told: Told) -> list[OpeningMemory]:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
@@ -12,6 +12,7 @@ from extractor import CATEGORIES, permitted_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.blocks import told
 from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.coming import MOST, READ, Ahead, ahead_of
 from gateway_memory.context.opening_text import (
     BEGINNING,
     LEAST_RELATED,
@@ -202,11 +203,13 @@ class OpeningBuilder:
             for identity, record in records.items()
         }
         memory = [block for block in lines_that_hold(lines, known, validity) if not in_context(block.id, block.text)]
+        coming = await self._coming(session, validity, today) if about is not None else []
         related = await self._related(scope, queries_of(last), settings.max_found, validity, now)
         material = Material(
             memory=memory,
             known=known,
             about=[each for each in about or () if not in_context(each.id, each.text)],
+            coming=[each for each in coming if not in_context(each.id, each.text)],
             last=last,
             last_session=await self._last_session(session, today),
             related=[each for each in related or () if not in_context(each.id, each.text)],
@@ -243,6 +246,18 @@ class OpeningBuilder:
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(_permitted, about)
+
+    async def _coming(self, session: Session, validity: Validity, today: Today) -> list[Ahead]:
+        """Return what is ahead, the soonest first."""
+        days = session.settings.opening.coming_days
+        if not days:
+            return []
+        rows = await self._storage.recaller.coming(session.scope.key, today.day.isoformat(), READ)
+        memories = [entry for entry, _ in told((row.entry for row in rows), validity)]
+        ahead = await compute(ahead_of, memories, today.day, today.day + timedelta(days=days), self._runtime.day_of)
+        if session.scope.key != OWNER_KEY:
+            ahead = await compute(_only_permitted, ahead)
+        return ahead[:MOST]
 
     async def _joined(self, scope: Scope, today: Today) -> list[OpeningMemory]:
         """Return what is known in a shared scope that a session has joined, important memories first, then newer ones.
@@ -284,6 +299,10 @@ class OpeningBuilder:
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
         hits = {hit.id: hit for hit, _ in told((hit for hit in in_turn if hit.related), validity)}
         return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
+
+
+def _only_permitted(ahead: Sequence[Ahead]) -> list[Ahead]:
+    return [each for each in ahead if permitted_text(each.text, by_owner=False) == each.text]
 
 
 def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:

@@ -3,12 +3,13 @@
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import date, timedelta, tzinfo
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from gateway_memory.context.blocks import told
+from gateway_memory.context.coming import MOST, ahead_of
 from gateway_memory.context.opening_text import (
     BEGINNING,
     LEAST_RELATED,
@@ -63,6 +64,9 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
     def day(at: float) -> str:
         return day_of(at, zone)
 
+    day_now = date.fromisoformat(day(now))
+    days = wanted["comingDays"]
+    coming = ahead_of(lines, day_now, day_now + timedelta(days=days), day)[:MOST] if days else []
     about = profile(others, passages, known.sides, day) if wanted["profileTokens"] else []
     hits = _related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
@@ -70,6 +74,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             memory=lines_that_hold(memory, known.lines, known.validity),
             known=known.lines,
             about=about,
+            coming=coming,
             last=known.last,
             last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
             related=hits,

@@ -12,7 +12,7 @@ from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
-from gateway_memory.ground.holds import is_over
+from gateway_memory.ground.holds import is_over, plain_of
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
 
@@ -146,8 +146,15 @@ _Clause = tuple[frozenset[str], bool | None]
 _CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
 
 
+_LABEL: Final = re.compile(r"\A(?:-\s*)?\([^()]{1,60}\)\s*")
+"""In front of a memory in a block: its id and its day."""
+_MOST_OF_IT: Final = 0.6
+
+
 class Told:
     """Lines that were told. A sentence repeats one that has all significant words of each of its clauses.
+
+    It repeats one that it holds, too, if that is most of it: "Don't forget that the bell is broken".
 
     after: what was told before, which is not changed.
     """
@@ -156,6 +163,7 @@ class Told:
         self._before = tuple(after)
         self._lines: list[list[_Clause]] = []
         self._having: defaultdict[str, set[int]] = defaultdict(set)
+        self._letters: set[str] = set()
         self.add(lines)
 
     def add(self, lines: Iterable[str]) -> None:
@@ -165,6 +173,7 @@ class Told:
             for word in frozenset().union(*(words for words, _ in clauses)):
                 self._having[word].add(len(self._lines))
             self._lines.append(clauses)
+            self._letters |= {_letters(part) for part in SENTENCE_END.split(plain_of(_LABEL.sub("", line)))} - {""}
 
     def says(self, sentence: str) -> bool:
         """Return whether one line says a sentence, in the same words and with the same yes or no."""
@@ -173,6 +182,9 @@ class Told:
             del clauses[0]  # "Actually, I moved to Linz"
         if not clauses:
             return False
+        letters = _letters(sentence)
+        if any(line in letters and len(line) >= _MOST_OF_IT * len(letters) for line in self._letters):
+            return True
         words = frozenset().union(*(each for each, _ in clauses))
         having = set.intersection(*(self._having.get(word, set()) for word in words))
         if any(all(_has(self._lines[number], clause) for clause in clauses) for number in having):
@@ -186,6 +198,10 @@ class Told:
         if len(parts) == len(whole):
             return text
         return "".join(parts).strip() if any(map(statement_words, parts)) else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _clauses_of(sentence: str) -> list[_Clause]:

@@ -21,6 +21,9 @@ SAID = (
 )
 
 
+ZOO = "Remember that we go to the zoo on Sunday week"
+
+
 async def tell(memory: GatewayMemory, *messages: str) -> None:
     session = await memory.start_session("told", user=OWNER)
     for message in messages:
@@ -124,6 +127,40 @@ async def test_the_same_words_about_another_day_are_news() -> None:
             "Friday 8 January 2027)",
             "Sunday 29 November 2026) (over)",
         ]
+
+
+async def test_an_opening_begins_with_what_is_coming_and_says_it_once() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(
+            memory,
+            *SAID,
+            "Remember that the car goes to the garage tomorrow",
+            "Remember that we go to the zoo on Sunday week",
+        )
+        text = await opening(memory, "before")
+        block = text[text.index("[Coming up]") :].partition("</gateway-memory>")[0].splitlines()[1:]
+        days = [line.partition(", ")[2].partition(")")[0] for line in block]
+        assert days == ["2026-11-29 08:30", "2026-11-29 15:00", "2026-11-29", "2026-11-30", "2026-12-01"]
+        for word in ("dentist", "Porto", "choir", "家长会", "garage"):
+            assert text.count(word) == 1
+        assert "zoo" in text, "what has no room there stands below"
+
+
+async def test_a_message_that_names_a_day_ahead_is_told_what_is_known_of_it() -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests({"opening": {"enabled": False}}, clock=clock) as memory:
+        await tell(memory, *SAID)
+        session = await memory.start_session("asking", user=OWNER)
+        context = await memory.before_reply(session, "What should I wear on Monday?")
+        assert "[Coming up]" in context.text
+        assert "Porto" in context.text
+        assert "dentist" not in context.text
+        session = await memory.start_session("在问", user=OWNER)
+        context = await memory.before_reply(session, "下周六有空吗？")
+        assert "结婚" in context.text
+        context = await memory.before_reply(session, "Which bread is best?")
+        assert "[Coming up]" not in context.text
 
 
 @pytest.mark.files
