@@ -58,8 +58,8 @@ def told(memories: Iterable[M], validity: Validity, *, past: bool = False) -> li
 
 
 def _has_no_day(category: str) -> bool:
-    """Return whether memories of a category stand whatever day they name: wishes, and lines that a person wrote."""
-    return not category or traits_of(category).standing
+    """Return whether memories of a category stand whatever day they name: wishes."""
+    return traits_of(category).standing
 
 
 def _with_text(memory: M, text: str) -> M:

@@ -205,8 +205,8 @@ def lines_that_hold(blocks: Iterable[Block], known: Mapping[str, LineFacts], val
     held = []
     for block in blocks:
         of = known.get(block.id) if block.kind == "item" else None
-        standing = of is None or not of.category or traits_of(of.category).standing
-        state = validity.state_of(block.id, block.text, of.at if of else 0.0, standing=standing)
+        standing = block.kind != "item" or (of is not None and traits_of(of.category).standing)
+        state = validity.state_of(block.id, block.text, of.at if of else None, standing=standing)
         if state != "over":
             held.append(replace(block, text=marked(block.text, state)))
     return held

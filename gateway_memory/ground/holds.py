@@ -99,6 +99,19 @@ def is_over(text: str, stated: date, today: date) -> bool:
     return holds_of(text, stated).is_over(today)
 
 
+def is_over_whenever_said(text: str, today: date) -> bool:
+    """Return whether a line of which nobody knows when it was said tells of a time that is over: it names its days.
+
+    What it tells as past stays true.
+    """
+    holds = holds_of(text, today)
+    if not holds.exact:
+        return False
+    if holds.until is not None:
+        return holds.until < today
+    return holds.behind and not holds.begins and not any(is_past(text, each) for each in mentions(text, today))
+
+
 def is_history(text: str, stated: date, today: date) -> bool:
     """Return whether a text of a day tells of what was on a day: it is over, or was behind when it was told."""
     holds = holds_of(text, stated)

@@ -12,7 +12,7 @@ from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
-from gateway_memory.ground.holds import is_over, plain_of
+from gateway_memory.ground.holds import is_over, is_over_whenever_said, plain_of
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
 
@@ -75,8 +75,11 @@ class Validity:
         """The ids of the memories that something newer may have made outdated."""
         return frozenset(identity for identity, state in self._states.items() if state == "doubted")
 
-    def state_of(self, identity: str, text: str, at: float, *, standing: bool = False) -> State:
-        """Return the state of an active memory. at: when it was said. standing: of a category that has no day."""
+    def state_of(self, identity: str, text: str, at: float | None, *, standing: bool = False) -> State:
+        """Return the state of an active memory.
+
+        at: when it was said, None where nobody knows. standing: of a category that has no day.
+        """
         return self._states.get(identity) or ("over" if not standing and self._is_past(text, at) else "")
 
     def hides(self, texts: Iterable[str], *, at: float) -> bool:
@@ -123,9 +126,11 @@ class Validity:
             for line in text.split("\n")
         )
 
-    def _is_past(self, text: str, at: float) -> bool:
+    def _is_past(self, text: str, at: float | None) -> bool:
         if self._today is None or not text.strip():
             return False
+        if at is None:
+            return is_over_whenever_said(text, self._today.day)
         said, today = self._today.day_of(at), self._today.day
         return all(is_over(part, said, today) for part in SENTENCE_END.split(text) if part.strip())
 

@@ -175,3 +175,15 @@ async def test_whoever_changes_the_day_in_the_file_changes_when_it_holds(tmp_pat
         session = await memory.start_session("asking", user=OWNER)
         (row,) = (await memory.record(session, "coming"))["coming"]
         assert row["day"] == "2026-12-07"
+
+
+@pytest.mark.files
+async def test_a_line_that_a_person_wrote_is_over_when_it_says_so(tmp_path: Path) -> None:
+    lines = (
+        "- Flight to Porto on 3 November 2026\n- Rent the van until 3 December 2026\n"
+        "- Grandpa died on 3 November 2020\n- The spare key is with Marta\n"
+    )
+    (tmp_path / "MEMORY.md").write_text(lines, "utf-8")
+    async with memory_for_tests(workspace=tmp_path, clock=Clock(SATURDAY)) as memory:
+        text = await opening(memory, "first")
+    assert [word for word in ("Porto", "van", "Grandpa", "key") if word in text] == ["van", "Grandpa", "key"]
