@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
@@ -121,10 +121,15 @@ class Validity:
             "".join(
                 marked(part, "doubted") if doubted.says(part, since=at) else part
                 for part in SENTENCE_END.split(line)
-                if not self._is_past(part, at)
+                if not self._was_ahead(part, at)
             )
             for line in text.split("\n")
         )
+
+    def _was_ahead(self, text: str, at: float) -> bool:
+        """Return whether a sentence told of a day that was ahead and is past. What it tells of its own day stays."""
+        after = (self._today or Today(at, None)).day_of(at) + timedelta(days=1)
+        return self._is_past(text, at) and not is_over(text, after - timedelta(days=1), after)
 
     def _is_past(self, text: str, at: float | None) -> bool:
         if self._today is None or not text.strip():
