@@ -129,8 +129,9 @@ class Merger:
         identity = new_id()
         replaced = list(reworded)
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
-        if drafted_before:  # corrected within one batch: the first version never reaches a file
+        if drafted_before:  # corrected within one batch: the first version reaches no file, and is not quoted either
             draft.added.remove(drafted_before)
+            replaced.append(drafted_before)
         elif target and not is_writable(target.stored.file):  # never change a person's own note
             decision = Decision(action="add", target=None, reason="not_ours")
         elif target:

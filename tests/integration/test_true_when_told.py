@@ -100,6 +100,19 @@ async def test_what_was_changed_within_a_session_is_told_as_it_ended() -> None:
         assert "rooibos" in told["opening"]
 
 
+async def test_what_was_corrected_before_it_was_read_is_told_by_nothing() -> None:
+    async with memory_for_tests() as memory:
+        first = await memory.start_session("first", user=OWNER)
+        for message in ("My favourite tea is oolong.", "My favourite tea is rooibos."):
+            await memory.after_reply(first, user=message, reply="Nice.")
+        await memory.end_session(first, reason="completed")
+        await memory.flush()
+        later = await memory.start_session("later", user=OWNER)
+        context = await memory.before_reply(later, "which tea do I like best?")
+        assert "rooibos" in later.opening
+        assert "oolong" not in later.opening + context.text
+
+
 async def test_chinese_words_that_were_replaced_are_told_by_nothing() -> None:
     async with life(autoRecall={}) as lived:
         await lived.says(("我住在成都。", "成都很好。"))
