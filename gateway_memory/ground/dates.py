@@ -6,7 +6,8 @@ what is behind. Where a listener would have to ask, it is unsure, and no day is 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -31,8 +32,7 @@ from gateway_memory.ground.tables import has_han, simplified
 Bound = Literal["", "until", "by", "since"]
 _LONGEST: Final = 2000
 _CLAUSE_END: Final = re.compile(r"[.!?;,\n。！？；，](?!\d)")
-_SECTIONS: Final = (("recurring", re.ASCII), ("english", re.ASCII), ("chinese", re.ASCII))
-"""With ASCII alone, a word ends where a Han character begins: "我Tuesday下午"."""
+_SECTIONS: Final = ("recurring", "english", "chinese")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,28 +82,41 @@ def mentions(text: str, day: date) -> list[Mention]:
     if not PATTERNS["cue"].search(plain):  # as in most messages
         return []
     found: list[Mention] = []
-    needs: dict[re.Pattern[str], bool] = {}
-    for section, flags in _SECTIONS if has_han(plain) else _SECTIONS[:2]:
-        for head, pattern in TABLE.compiled(section, flags=flags):
-            need = _needed(section, head)
-            if need not in needs:
-                needs[need] = need.search(plain) is not None
-            if not needs[need]:
+    for section in _SECTIONS if has_han(plain) else _SECTIONS[:2]:
+        for head, match in _matches_of(section, plain):
+            if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
-            for match in pattern.finditer(plain):
-                if any(match.start() < other.end and other.start < match.end() for other in found):
-                    continue
-                if (mention := _read(head, match, day, text)) is not None:
-                    found.append(mention)
+            if (mention := _read(head, match, day, text)) is not None:
+                found.append(mention)
     found.sort(key=lambda mention: mention.start)
     return [_recurring(plain, mention) for mention in _bounded(plain, _joined(plain, found), day)]
 
 
+def _matches_of(section: str, text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield the matches of a section's patterns, each with its pattern's head, in the order of the patterns.
+
+    A pattern is tried, and compiled at first, only where the text has what it needs: most texts have next to nothing.
+    """
+    present: dict[str, bool] = {}
+    for head, need, source in _expressions(section):
+        if need not in present:
+            present[need] = _compiled(need).search(text) is not None
+        if present[need]:
+            yield from ((head, match) for match in _compiled(source).finditer(text))
+
+
 @cache
-def _needed(section: str, head: str) -> re.Pattern[str]:
-    """Return what a text must have before a pattern of this name is tried."""
-    name = re.sub(r"( -?\d+)+\Z", "", head)
-    return next(pattern for of, pattern in TABLE.compiled("needs", flags=re.ASCII) if of == f"{section} {name}")
+def _expressions(section: str) -> list[tuple[str, str, str]]:
+    """Return the head of each pattern of a section, what it needs, and the pattern."""
+    needs = dict(TABLE.sources("needs"))
+    names = ((head, re.sub(r"( -?\d+)+$", "", head), source) for head, source in TABLE.sources(section))
+    return [(head, needs[f"{section} {name}"], source) for head, name, source in names]
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    """Compile a pattern. With ASCII alone, a word ends where a Han character begins: "我Tuesday下午"."""
+    return re.compile(source, re.ASCII)
 
 
 def dates_of(text: str, day: date) -> list[frozenset[Span]]:
@@ -327,8 +340,8 @@ def _recurring(text: str, mention: Mention) -> Mention:
     if span is None or mention.weekday or mention.unsure or not PATTERNS["yearly"].search(text):
         return mention
     named = text[mention.start : mention.end]
-    for _, pattern in (each for each in TABLE.compiled("chinese") if each[0] == "lunar"):
-        if match := pattern.fullmatch(named):
+    for head, match in _matches_of("chinese", named):
+        if head == "lunar" and match[0] == named:
             month, number = moon_day(match)
             return replace(mention, spans=(), every=Every(month=month, day=number, lunar=True))
     if rule := rule_at(text, mention.start, mention.end):
@@ -341,10 +354,8 @@ def _recurring(text: str, mention: Mention) -> Mention:
 def read_every(text: str) -> Every | None:
     """Return what recurs, if a text says nothing else: "every Tuesday", 每月5日; else None."""
     plain = simplified(text.lower().strip())
-    for head, pattern in TABLE.compiled("recurring", flags=re.ASCII):
-        if match := pattern.fullmatch(plain):
-            try:
-                return EVERY[head](match)
-            except (ValueError, KeyError):
-                return None
+    whole = ((head, match) for head, match in _matches_of("recurring", plain) if match[0] == plain)
+    for head, match in whole:
+        with suppress(ValueError, KeyError):
+            return EVERY[head](match)
     return None
