@@ -128,6 +128,8 @@ def summarize(given: SummaryInput) -> Summary | None:
         "next": todos,
         "learnt": facts,
     }
+    if outline.topic and not any(any(items) for items in sections.values()):
+        sections["wanted"] = [outline.topic]  # it is all that there is to say
     topics = [*stages[-1:], outline.topic, *facts[:1], *(item for items in sections.values() for item in items)]
     topic = next((text for text in topics if text), "")
     return _summary(topic, sections, decisions, todos, chinese=chinese)

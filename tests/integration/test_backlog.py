@@ -183,7 +183,7 @@ async def test_what_the_model_could_not_read_waits_for_the_next_time(tmp_path: P
             provider.script.append(Say(text=found(moved)))
             caught = await memory.backlog.read()
             assert (caught.read, caught.remaining) == (1, 0)
-            assert "The user moved to Lisbon with their sister Marta" in await waiting(memory)
+            assert "The user moved to Lisbon with their sister Marta (spring 2023)" in await waiting(memory)
             assert set((await outcomes(memory, "rules")).values()) == {1}
 
 

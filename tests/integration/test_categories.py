@@ -35,7 +35,7 @@ async def test_a_new_category_is_what_its_row_says(trait: str, tmp_path: Path, m
         listener = await memory.start_session("listener", user=OWNER)
         await memory.after_reply(
             speaker,
-            user="Yes, my brother and I went sailing with Albatros again on Sunday, she needs new sails",
+            user="Yes, my brother and I went sailing with Albatros again, she needs new sails",
             reply="Nice.",
         )
         await memory.flush()
