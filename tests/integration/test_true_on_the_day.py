@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AsyncExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -91,7 +91,10 @@ OWNERS: Final = {
         days=_weekday(0),
     ),
     "体检": Subject(
-        sentence="记住：我下周三要去{}。", values=("体检", "面试"), question="我什么时候去{}？", days=_weekday(2, weeks=1)
+        sentence="记住：我下周三要去{}。",
+        values=("体检", "面试"),
+        question="我什么时候去{}？",
+        days=_weekday(2, weeks=1),
     ),
     "pills": Subject(
         sentence="I'm on {} until Friday.",
@@ -112,9 +115,7 @@ OWNERS: Final = {
     "瑜伽": Subject(sentence="我每周四上{}课。", values=("瑜伽",), question="我什么时候上{}课？"),
 }
 ZOES: Final = {
-    "tea": Subject(
-        sentence="My favourite tea is {}.", values=("matcha", "chai"), question="What is my favourite tea?"
-    ),
+    "tea": Subject(sentence="My favourite tea is {}.", values=("matcha", "chai"), question="What is my favourite tea?"),
     "家": Subject(sentence="我住在{}。", values=("哈尔滨", "拉萨"), question="我住在哪里？"),
     "visit": Subject(
         sentence="Remember that I have a visit to the {} tomorrow at 3pm.",
@@ -145,7 +146,7 @@ class Known:
 
     def say(self, who: str, value: str, today: date, last: date | None = None) -> None:
         """Let a value hold, in the place of another one of its subject."""
-        name, subject = ABOUT[who][value]
+        _, subject = ABOUT[who][value]
         for other in subject.values:
             if subject.days is None and self.state.get(other) in ("holds", "free"):
                 self.state[other] = "replaced"
@@ -436,7 +437,7 @@ class TrueOnTheDay(RuleBasedStateMachine):
             self._check_forgotten(who, name, text)
             self._check_marks(who, name, text)
         everything, rows = await memory.portraits.everything(session, shown=without_secrets)
-        pages = pages_of(everything, rows, language="en", day_of=lambda at: date.fromtimestamp(at))
+        pages = pages_of(everything, rows, language="en", day_of=_day_of)
         self._check_forgotten(who, "wiki", "\n".join(pages.values()))
         records = await memory.search(session, "", kinds=["record"], limit=20)
         self._check_forgotten(who, "records", "\n".join(hit.text for hit in records))
@@ -494,6 +495,10 @@ class TrueOnTheDay(RuleBasedStateMachine):
                 self._check_forgotten(who, file.name, text)
                 if file.suffix == ".md":
                     self._check_days("list", re.sub(r" <!--.*?-->", "", text))
+
+
+def _day_of(at: float) -> date:
+    return datetime.fromtimestamp(at, UTC).date()
 
 
 _QUOTED: Final = re.compile(r"- \((?:e\d+\w*, )?\d{4}-\d\d-\d\d\) ")
