@@ -252,3 +252,15 @@ async def test_what_a_person_has_changed_in_the_file_is_told_as_it_was(tmp_path:
         assert {name: text for name, text in told.items() if "Porto" in text or "昆明" in text} == {}
         file.write_text(file.read_text("utf-8").replace("Graz", "Porto"), "utf-8")
         assert "Porto" in (await lived.told("where do I live?"))["reply"]
+
+
+async def test_each_undo_puts_back_what_the_undone_words_had_replaced() -> None:
+    async with life() as lived:
+        session = await lived.session()
+        for said in ("oolong", "rooibos", "sencha"):
+            await lived.memory.after_reply(session, user=f"My favourite tea is {said}.", reply="OK.")
+            await lived.memory.flush()
+            if said != "oolong":
+                await lived.memory.command(session, "/memory undo")
+                (row,) = (await lived.memory.record(session, "list"))["memories"]
+                assert row["text"] == "My favourite tea is oolong"
