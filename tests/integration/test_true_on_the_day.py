@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from thorough import THOROUGH
 
 from gateway_memory import OWNER, GatewayMemory, Session
+from gateway_memory.edge.phrases import Language, say
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.testing import Clock, RecordedEvents, memory_for_tests
 from gateway_memory.transfer.layouts import read_layout
@@ -189,7 +190,8 @@ class TrueOnTheDay(RuleBasedStateMachine):
         return self.runner.run(work)
 
     async def _open(self) -> GatewayMemory:
-        opened = memory_for_tests(workspace=self.root, clock=self.clock, events=self.events)
+        patient = {"autoRecall": {"embedder": {"provider": "none"}, "timeoutMs": 30_000}}  # however busy the machine is
+        opened = memory_for_tests(patient, workspace=self.root, clock=self.clock, events=self.events)
         return await self.stack.enter_async_context(opened)
 
     def teardown(self) -> None:
@@ -507,13 +509,17 @@ _EVERY: Final = re.compile(r"every \w+|每周.")
 _DATE: Final = re.compile(r"[(（][^()（）]*\d{4}(?:年[^()（）]*)?[)）]")
 _HEAD: Final = re.compile(r"^- (?:\([^()]*\) )?(?:(?:User|To do|Decided|Learnt|learnt|changed): )*")
 _NOTE: Final = re.compile(r"\s*[(（][^()（）]*[)）]")
+_WITHOUT_WORDS: Final = [
+    say(language, f"update_{how}", text="") for language in get_args(Language) for how in ("forgotten", "deleted")
+]
+"""How an update tells by its id alone that a memory is gone."""
 _LEAST_LETTERS: Final = 12
 _LEAST_HAN: Final = 5
 
 
 def _sentences(text: str) -> Iterable[str]:
     for line in text.split("\n"):
-        if line.startswith("- "):
+        if line.startswith("- ") and not any(gone in line for gone in _WITHOUT_WORDS):
             for part in re.split(r"(?<=[.!?])\s|[。！？]", _NOTE.sub("", _HEAD.sub("", line))):
                 letters = "".join(filter(str.isalnum, part)).lower().removeprefix("rememberthat").removeprefix("记住")
                 if len(letters) >= (_LEAST_HAN if any(each >= "\u2e80" for each in letters) else _LEAST_LETTERS):
