@@ -58,7 +58,7 @@ screenshots: $(TESTS)
 # What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
 ON_POSTGRES := nothing_comes_back people portraits trial review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
 	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
-	session_summaries projects true_when_told
+	session_summaries projects true_when_told true_on_the_day
 # What only PostgreSQL has: hosts that share one, poolers, faults, load, and what an operator does.
 OF_POSTGRES := backup dashboard encoder_change large_scopes move partitions pooler postgres postgres_faults postgres_load \
 	postgres_operator recall_slow_server rolling_upgrade walls

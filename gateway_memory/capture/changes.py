@@ -371,7 +371,7 @@ class MemoryChanges(Changer):
         """Return a change without the memories that were forgotten otherwise too: they stay gone."""
         retired = change.plan.retired
         of_change = [item.memory.id for item in retired if item.state == "forgotten"]
-        hidden = await self._storage.ledger.withheld(scope.key, besides=of_change)
+        hidden = await self._storage.ledger.withheld(scope.key, undone=False, besides=of_change)
         kept = tuple(
             item
             for item in retired

@@ -250,3 +250,30 @@ async def test_a_line_that_a_person_wrote_stands_whatever_day_it_names(tmp_path:
         (tmp_path / "MEMORY.md").write_text("- The dentist is on Friday\n", "utf-8")
         clock.turn(days=30)
         assert "The dentist is on Friday" in (await memory.start_session("one", user=OWNER)).opening
+
+
+@pytest.mark.files
+async def test_what_a_person_has_changed_in_the_file_is_told_as_it_was(tmp_path: Any) -> None:
+    clock = Clock(MONDAY)
+    async with memory_for_tests(workspace=tmp_path, clock=clock) as memory:
+        lived = Life(memory, clock)
+        await lived.says("I live in Porto.", "我住在昆明。")
+        file = tmp_path / "MEMORY.md"
+        for old, new in (("Porto", "Graz"), ("昆明", "重庆")):
+            file.write_text(file.read_text("utf-8").replace(old, new), "utf-8")
+        told = await lived.told("where do I live?")
+        assert {name: text for name, text in told.items() if "Porto" in text or "昆明" in text} == {}
+        file.write_text(file.read_text("utf-8").replace("Graz", "Porto"), "utf-8")
+        assert "Porto" in (await lived.told("where do I live?"))["reply"]
+
+
+async def test_each_undo_puts_back_what_the_undone_words_had_replaced() -> None:
+    async with life() as lived:
+        session = await lived.session()
+        for said in ("oolong", "rooibos", "sencha"):
+            await lived.memory.after_reply(session, user=f"My favourite tea is {said}.", reply="OK.")
+            await lived.memory.flush()
+            if said != "oolong":
+                await lived.memory.command(session, "/memory undo")
+                (row,) = (await lived.memory.record(session, "list"))["memories"]
+                assert row["text"] == "My favourite tea is oolong"

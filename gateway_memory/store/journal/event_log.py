@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine
+from gateway_memory.store.markdown import content_id, one_line
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 _MOST_UNDELIVERED: Final = 1000
@@ -279,8 +280,8 @@ def _without_removed(database: Database, events: Sequence[Event]) -> list[Event]
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
     """Record a change if it is a manual edit that no process has recorded; return whether it was."""
-    row = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
-    state, removed = row[0] if row else "", change.action == "removed"
+    row = database.execute("SELECT state, text FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
+    (state, text), removed = row or ("", ""), change.action == "removed"
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
@@ -293,7 +294,19 @@ def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: floa
         event = "deleted by hand" if removed else "edited by hand" if state == "active" else "put back by hand"
         query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, '')"
         database.execute(query, (scope, change.id, now, event))
+        if not removed and one_line(text) != change.text:
+            _replace_words(database, scope, change, text, now)
     return True
+
+
+def _replace_words(database: Database, scope: str, change: MemoryChange, text: str, now: float) -> None:
+    """Let the words of a line that was edited count as replaced by the new ones, wherever they were said before."""
+    former = content_id(change.id, text)
+    database.execute(SQL["event_log.keep_former"], (former, now, scope, change.id))
+    query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, 'edited by hand', ?)"
+    database.execute(query, (scope, former, now, change.id))
+    query = "UPDATE memories SET text = ?, expires = '' WHERE scope = ? AND id = ?"
+    database.execute(query, (change.text, scope, change.id))
 
 
 def _is_moving(database: Database, scope: str, identity: str, now: float) -> bool:

@@ -159,6 +159,15 @@ SET sent = max(sent, coalesce((SELECT min(number) - 1 FROM events WHERE events.o
 DELETE FROM told
 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.session_id = told.session_id AND ended_at IS NULL)
 
+-- event_log.keep_former
+INSERT INTO memories (scope, id, text, file, type, category, importance, confidence, entities, session_key, at, state,
+    replaced_by, changed_at, turn, expires, quote, outdates)
+SELECT scope, ?, text, file, type, category, importance, confidence, entities, session_key, at, 'superseded',
+    id, ?, turn, '', quote, ''
+FROM memories WHERE scope = ? AND id = ?
+ON CONFLICT (scope, id) DO UPDATE SET state = excluded.state, replaced_by = excluded.replaced_by,
+    changed_at = excluded.changed_at, quote = excluded.quote
+
 -- event_log.note_edit
 INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest
 WHERE noticed.digest <> excluded.digest
