@@ -9,13 +9,14 @@ are left out.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol
 
 from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.context.coming import Ahead, coming_block
 from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.ground.holds import dated, plain_of
 from gateway_memory.scope import Kind
 from gateway_memory.store.journal.episodes import Episode, Quotable
 from gateway_memory.store.markdown import Block, one_line, without_spaces
@@ -93,7 +94,7 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest:
     for position, block in enumerate(blocks):
         of = known.get(block.id) if block.kind == "item" else None
         newest = max(newest, of.at if of else 0.0)
-        text = block.text if longest is None or len(block.text) <= longest else f"{block.text[: longest - 1]}…"
+        text = block.text if longest is None else _short(block.text)
         heading = "" if block.heading in _OUR_HEADINGS else block.heading
         name = block.id if of is None else f"{block.id}, {of.day}"
         shown = f"({name}) {text}" if block.kind == "item" else text
@@ -285,7 +286,7 @@ def _facts_block(
     title: str, intro: str, facts: Sequence[OpeningMemory], max_tokens: int
 ) -> tuple[str, Sequence[OpeningMemory]]:
     """Return a block with the first facts that fit, and those that stand in it."""
-    lines = [f"({fact.id}, {fact.day}) {_short(fact.text)}" for fact in facts]
+    lines = [f"({fact.id}, {fact.day}) {_short(_with_days(fact))}" for fact in facts]
     block = render_block(title, intro, lines, max_tokens)
     injected = {line.removeprefix("- ") for line in block.split("\n")[2:-1]}
     return block, [fact for fact, line in zip(facts, lines, strict=True) if quoted(line) in injected]
@@ -316,6 +317,8 @@ def _session_block(material: Material, told: Told, max_tokens: int) -> str:
         day, lines = str(last.get("timestamp", ""))[:10] or "undated", _record_lines(last, told)
     if not any(lines):
         return ""
+    if day != "undated":
+        lines = [dated(line, date.fromisoformat(day)) for line in lines]
     return render_block("Last Session", _SESSION_INTRO, [f"({day}) {lines[0]}", *lines[1:]], max_tokens)
 
 
@@ -361,8 +364,18 @@ def _texts(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list | tuple) else []
 
 
+def _with_days(fact: OpeningMemory) -> str:
+    """Return a memory's line, and the user's own words with the days that they tell."""
+    return fact.text if fact.marks is None else dated(fact.text, date.fromisoformat(fact.day))
+
+
 def _short(text: str) -> str:
-    return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"
+    """Cut a long line, and keep the note of its days."""
+    if len(text) <= _LINE_LENGTH:
+        return text
+    words = plain_of(text)
+    note = text[len(words) :]
+    return f"{words[: max(1, _LINE_LENGTH - 1 - len(note))]}…{note}"
 
 
 # What an opening has about the user beside MEMORY.md. Light to import, so that a hook makes the same.

@@ -265,7 +265,8 @@ def dated(text: str, day: date, *, standing: bool = False) -> str:
     holds = holds_of(text, day, standing=standing)
     if holds.exact or plain_of(text) != text:
         return text
-    return with_note(text, holds)
+    line = with_note(text, holds)
+    return text if _inner(line[len(text.rstrip()) :]) in text else line
 
 
 def with_note(text: str, holds: Holds) -> str:
