@@ -355,9 +355,9 @@ class TrueOnTheDay(RuleBasedStateMachine):
 
         async def saved() -> None:
             session = await self._session("owner")
-            await self.memory.save_fact(
-                session, content=content, **{how: "thursday" if how == "every" else day.isoformat()}
-            )
+            on, until = (day.isoformat() if how == name else "" for name in ("on", "until"))
+            every = "thursday" if how == "every" else ""
+            await self.memory.save_fact(session, content=content, on=on, until=until, every=every)
             self.clock.turn(minutes=3)
 
         self.run(saved())
