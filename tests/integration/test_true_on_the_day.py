@@ -442,9 +442,12 @@ class TrueOnTheDay(RuleBasedStateMachine):
             self._check_marks(who, name, text)
         everything, rows = await memory.portraits.everything(session, shown=without_secrets)
         pages = pages_of(everything, rows, language="en", day_of=_day_of)
-        self._check_forgotten(who, "wiki", "\n".join(pages.values()))
-        records = await memory.search(session, "", kinds=["record"], limit=20)
-        self._check_forgotten(who, "records", "\n".join(hit.text for hit in records))
+        wiki = "\n".join(line for page in pages.values() for line in page.split("\n") if line[:1] != "#")
+        self._check_forgotten(who, "wiki", wiki)
+        self._check_marks(who, "wiki", wiki.replace("\\(", "(").replace("\\)", ")"))
+        records = "\n".join(hit.text for hit in await memory.search(session, "", kinds=["record"], limit=20))
+        self._check_forgotten(who, "records", records)
+        self._check_marks(who, "records", records, over=False)  # what is over has no mark there yet
         self._check_files(who)
         for event in self.events.events:
             whose = "owner" if event.scope == "owner" else "zoe"
@@ -463,17 +466,17 @@ class TrueOnTheDay(RuleBasedStateMachine):
         for value in (*self.known[who].values("forgotten"), *foreign):
             assert value not in text, f"{value} in {name} of {who}:\n{text}"
 
-    def _check_marks(self, who: str, name: str, text: str, *, past: bool = False) -> None:
+    def _check_marks(self, who: str, name: str, text: str, *, past: bool = False, over: bool = True) -> None:
         """What was replaced or is over is told as such, and only where the past is asked for, or with its mark."""
         known = self.known[who]
-        over = known.over(who, self.today)
+        ended = known.over(who, self.today) if over else []
         for line in text.split("\n"):
             for value in known.values("replaced"):
                 assert past or value not in line or any(mark in line for mark in DOUBTED), (
                     f"{value} was replaced; {name} of {who}: {line}\n{text}"
                 )
-            for value in over:
-                marked = (past or name in ("digest month", "coming 60")) and any(mark in line for mark in OVER)
+            for value in ended:
+                marked = (past or name in _WITH_PAST) and any(mark in line for mark in OVER)
                 quoted_past = past and "User:" in line
                 assert value not in line or marked or quoted_past, f"{value} is over; {name} of {who}: {line}\n{text}"
 
@@ -511,6 +514,8 @@ _EVERY: Final = re.compile(r"every \w+|每周.")
 _DATE: Final = re.compile(r"[(（][^()（）]*\d{4}(?:年[^()（）]*)?[)）]")
 _HEAD: Final = re.compile(r"^- (?:\([^()]*\) )?(?:(?:User|To do|Decided|Learnt|learnt|changed): )*")
 _NOTE: Final = re.compile(r"\s*[(（][^()（）]*[)）]")
+_WITH_PAST: Final = ("digest month", "wiki")
+"""Where what is over may stand with its mark."""
 _WITHOUT_WORDS: Final = [
     say(language, f"update_{how}", text="") for language in get_args(Language) for how in ("forgotten", "deleted")
 ]
