@@ -447,7 +447,6 @@ class TrueOnTheDay(RuleBasedStateMachine):
         self._check_marks(who, "wiki", wiki.replace("\\(", "(").replace("\\)", ")"))
         records = "\n".join(hit.text for hit in await memory.search(session, "", kinds=["record"], limit=20))
         self._check_forgotten(who, "records", records)
-        self._check_marks(who, "records", records, over=False)  # what is over has no mark there yet
         self._check_files(who)
         for event in self.events.events:
             whose = "owner" if event.scope == "owner" else "zoe"
@@ -466,10 +465,10 @@ class TrueOnTheDay(RuleBasedStateMachine):
         for value in (*self.known[who].values("forgotten"), *foreign):
             assert value not in text, f"{value} in {name} of {who}:\n{text}"
 
-    def _check_marks(self, who: str, name: str, text: str, *, past: bool = False, over: bool = True) -> None:
+    def _check_marks(self, who: str, name: str, text: str, *, past: bool = False) -> None:
         """What was replaced or is over is told as such, and only where the past is asked for, or with its mark."""
         known = self.known[who]
-        ended = known.over(who, self.today) if over else []
+        ended = known.over(who, self.today)
         for line in text.split("\n"):
             for value in known.values("replaced"):
                 assert past or value not in line or any(mark in line for mark in DOUBTED), (
