@@ -84,6 +84,7 @@ class Merger:
         self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
     ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
+        by_model = draft.decided.get(candidate)  # as it was when the model was asked
         candidate = in_time(candidate, self._day(turn))
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
@@ -93,7 +94,7 @@ class Merger:
         compared += nlargest(
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
-        decision = await compute(self._decision, candidate, compared, reworded, draft)
+        decision = await compute(self._decision, candidate, compared, reworded, by_model)
         if candidate.only_as:
             changed = _changed(decision, near, draft)
             if changed is None:
@@ -194,13 +195,15 @@ class Merger:
 
     @staticmethod
     def _decision(
-        candidate: Candidate, compared: Sequence[Known], reworded: Sequence[MemoryRecord], draft: Draft
+        candidate: Candidate,
+        compared: Sequence[Known],
+        reworded: Sequence[MemoryRecord],
+        by_model: Decision | None,
     ) -> Decision:
         """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
         if reworded and candidate.doubt:
             return Decision(action="skip", target=reworded[0].id, reason="known")
         decision = decided(candidate, compared)
-        by_model = draft.decided.get(candidate)
         if by_model is None or decision.reason not in OPEN:
             return decision
         known_ids = {memory.id for memory in compared}

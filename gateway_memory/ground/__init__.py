@@ -129,7 +129,7 @@ def local_time(at: float, zone: tzinfo | None) -> datetime:
 
 def day_of(at: float, zone: tzinfo | None) -> str:
     """Return the day of an instant (epoch seconds) as YYYY-MM-DD."""
-    return f"{local_time(at, zone):%Y-%m-%d}"
+    return local_time(at, zone).date().isoformat()  # strftime pads no year
 
 
 def noon_of(day: str, zone: tzinfo | None) -> float | None:
