@@ -324,14 +324,19 @@ async def test_a_hook_does_nothing_to_a_gateways_session(tmp_path: Path, event: 
         living = await memory.start_session("living", room="discord-5")
         log = transcript(tmp_path / "t.jsonl", ("user", WORTH))
         journal = open_journal(tmp_path)
-        before = list(journal.iterdump())
+        before = _recorded(journal)
         for session in (ended, living):
             answer = await asyncio.to_thread(
                 hook, event, tmp_path, conversation_id=session.session_id, transcript_path=log, status="completed"
             )
             assert answer == {}
-        assert list(journal.iterdump()) == before
+        assert _recorded(journal) == before
         journal.close()
+
+
+def _recorded(journal: sqlite3.Connection) -> list[str]:
+    """Return what a journal holds, without the signs of life that the gateway's own process writes meanwhile."""
+    return [row for row in journal.iterdump() if not row.startswith('INSERT INTO "leases"')]
 
 
 def test_a_transcript_of_nobodys_home_is_none(tmp_path: Path) -> None:

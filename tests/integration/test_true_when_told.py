@@ -244,6 +244,7 @@ async def test_each_line_of_memory_has_its_day() -> None:
         assert ", 2026-11-23) the bell is broken" in (await lived.session()).opening
 
 
+@pytest.mark.files
 async def test_a_line_that_a_person_wrote_stands_whatever_day_it_names(tmp_path: Any) -> None:
     clock = Clock(MONDAY)
     async with memory_for_tests(workspace=tmp_path, clock=clock) as memory:
