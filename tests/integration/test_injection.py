@@ -26,7 +26,7 @@ SEEDS = [
     "My name is Lena Hofmann.",
     "I prefer Python for scripts.",
     "请记住我的银行是招商银行",
-    "Remember that rent is due on the first.",
+    "Remember that rent is due on the first of every month.",
 ]
 
 
