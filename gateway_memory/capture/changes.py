@@ -191,8 +191,7 @@ class Saves:
         Raises:
             StoreError, RecallError: it could not be written.
         """
-        day = date.fromisoformat(self._runtime.day_of(source.at))
-        candidate = in_time(candidate, day)
+        candidate = in_time(candidate, self._runtime.date_of(source.at))
         save = _Save(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
         self._merger.expect(candidate)  # beside the group that is being written
         if scope.key not in self._waiting:
@@ -296,7 +295,7 @@ class MemoryChanges(Changer):
         """
         async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
-            today = date.fromisoformat(self._runtime.today())
+            today = self._runtime.date_of(self._runtime.timestamp())
             holds = holds_of(text, today, standing=traits_of(memory.category).standing)
             text = text if holds.exact else with_note(text, holds)
             expires = holds.last.isoformat() if holds.last else ""
@@ -399,8 +398,7 @@ class MemoryChanges(Changer):
             if review is None:
                 return None
             memory = review.memory
-            day = date.fromisoformat(self._runtime.day_of(memory.at))
-            candidate = _candidate(review, text, day)
+            candidate = _candidate(review, text, self._runtime.date_of(memory.at))
             source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn)
             draft.settled.append(Settled(id=identity, state="approved"))
             draft.reviewed, draft.room = True, await self._merger.room(scope)

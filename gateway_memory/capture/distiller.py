@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final, Literal
 
 from extractor import Candidate, decide
@@ -11,7 +11,7 @@ from gateway_memory.capture.executor import drafted, known
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.ground import get_logger
+from gateway_memory.ground import date_of, get_logger
 from gateway_memory.ground.holds import holds_of
 from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
@@ -46,7 +46,7 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
     It must have enough confidence, and hold for good: what happens on a day stays in the log of that day. It must also
     be important, or have enough uses on enough days.
     """
-    said = datetime.fromtimestamp(memory.at, UTC).date()
+    said = date_of(memory.at, UTC)
     if (
         not memory.distilled
         or memory.expires

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final
@@ -85,7 +84,7 @@ class Merger:
     ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
         by_model = draft.decided.get(candidate)  # as it was when the model was asked
-        candidate = in_time(candidate, self._day(turn))
+        candidate = in_time(candidate, self._runtime.date_of(turn.at))
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
         reworded = [memory for memory in draft.by_rules if await self._rewords(candidate, turn, memory, near, draft)]
@@ -117,7 +116,7 @@ class Merger:
 
         near: the stored memories to which it was compared, by id. reworded: memories of the draft that it replaces.
         """
-        candidate = in_time(candidate, self._day(turn))
+        candidate = in_time(candidate, self._runtime.date_of(turn.at))
         if decision.action == "skip":
             draft.note("skipped", decision.reason, decision.target or "", turn=turn.id)
             return
@@ -265,9 +264,6 @@ class Merger:
             )
         )
         draft.note("waits", doubt, memory.id, turn=turn.id)
-
-    def _day(self, turn: PendingTurn) -> date:
-        return date.fromisoformat(self._runtime.day_of(turn.at))
 
     async def room(self, scope: Scope) -> int:
         """Return the number of bytes by which MEMORY.md may still grow."""

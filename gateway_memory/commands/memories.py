@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from extractor import has_han, without_holes
@@ -11,7 +11,7 @@ from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_ti
 from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground import CATCH_UP_SECONDS, day_of
+from gateway_memory.ground import CATCH_UP_SECONDS, date_of, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -75,7 +75,7 @@ async def coming_record(ports: CommandPorts, session: Session, rest: str) -> dic
         raise NotDone(phrase(session, "coming_usage"))
     days = int(words or DAYS)
     zone = ports.memory.zone
-    today = date.fromisoformat(day_of(ports.memory.now().timestamp(), zone))
+    today = date_of(ports.memory.now().timestamp(), zone)
     await ports.storage.follower.refresh(session.scope)
     rows = await ports.storage.recaller.coming(session.scope.key, today.isoformat(), READ)
     ahead = ahead_of((row.entry for row in rows), today, today + timedelta(days=days), lambda at: day_of(at, zone))

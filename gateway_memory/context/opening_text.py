@@ -8,6 +8,7 @@ are left out.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol
@@ -317,7 +318,7 @@ def _session_block(material: Material, told: Told, max_tokens: int) -> str:
         day, lines = str(last.get("timestamp", ""))[:10] or "undated", _record_lines(last, told)
     if not any(lines):
         return ""
-    if day != "undated":
+    with suppress(ValueError):  # "undated", or what a person has written into the file
         lines = [dated(line, date.fromisoformat(day)) for line in lines]
     return render_block("Last Session", _SESSION_INTRO, [f"({day}) {lines[0]}", *lines[1:]], max_tokens)
 

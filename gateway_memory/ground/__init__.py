@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -127,9 +127,14 @@ def local_time(at: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
 
 
+def date_of(at: float, zone: tzinfo | None) -> date:
+    """Return the day of an instant (epoch seconds)."""
+    return local_time(at, zone).date()
+
+
 def day_of(at: float, zone: tzinfo | None) -> str:
     """Return the day of an instant (epoch seconds) as YYYY-MM-DD."""
-    return local_time(at, zone).date().isoformat()  # strftime pads no year
+    return date_of(at, zone).isoformat()  # strftime pads no year
 
 
 def noon_of(day: str, zone: tzinfo | None) -> float | None:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
-from gateway_memory.ground import day_of, get_logger
+from gateway_memory.ground import date_of, day_of, get_logger
 
 if TYPE_CHECKING:
     from recall import TextEncoder
@@ -317,6 +317,10 @@ class Runtime:
     def day_of(self, at: float) -> str:
         """Return the day of a time (epoch seconds) as YYYY-MM-DD."""
         return day_of(at, self.zone)
+
+    def date_of(self, at: float) -> date:
+        """Return the day of a time (epoch seconds)."""
+        return date_of(at, self.zone)
 
     def today(self) -> str:
         """Return the current day as YYYY-MM-DD."""

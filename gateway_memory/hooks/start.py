@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from gateway_memory.context.opening_text import (
     queries_of,
 )
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import day_of
+from gateway_memory.ground import date_of, day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -64,7 +64,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
     def day(at: float) -> str:
         return day_of(at, zone)
 
-    day_now = date.fromisoformat(day(now))
+    day_now = date_of(now, zone)
     days = wanted["comingDays"]
     coming = ahead_of(lines, day_now, day_now + timedelta(days=days), day)[:MOST] if days else []
     about = profile(others, passages, known.sides, day) if wanted["profileTokens"] else []

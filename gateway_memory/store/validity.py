@@ -8,10 +8,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
+from gateway_memory.ground import date_of
+from gateway_memory.ground.calendar import ONE_DAY
 from gateway_memory.ground.holds import is_over, is_over_whenever_said, plain_of
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
@@ -38,7 +40,7 @@ class Today(NamedTuple):
 
     def day_of(self, at: float) -> date:
         """Return the day of a time in epoch seconds."""
-        return datetime.fromtimestamp(at, self.zone).date()
+        return date_of(at, self.zone)
 
     def end_of(self, day: str) -> float:
         """Return when a day, YYYY-MM-DD, is over, in epoch seconds."""
@@ -80,7 +82,7 @@ class Validity:
 
         at: when it was said, None where nobody knows. standing: of a category that has no day.
         """
-        return self._states.get(identity) or ("over" if not standing and self._is_past(text, at) else "")
+        return "over" if not standing and self._is_past(text, at) else self._states.get(identity, "")
 
     def hides(self, texts: Iterable[str], *, at: float) -> bool:
         """Return whether something was forgotten of what was said at a time, in epoch seconds."""
@@ -99,7 +101,7 @@ class Validity:
         return [text.strip() for text in kept]
 
     def record(self, row: Mapping[str, Any], *, at: float) -> dict[str, Any]:
-        """Return a session's record with what of it holds. at: when the session began, in epoch seconds."""
+        """Return a session's record with what of it holds. at: when it began, in epoch seconds; 0: nobody knows."""
 
         def told(value: Any) -> Any:
             if isinstance(value, list | tuple):
@@ -128,8 +130,10 @@ class Validity:
 
     def _was_ahead(self, text: str, at: float) -> bool:
         """Return whether a sentence told of a day that was ahead and is past. What it tells of its own day stays."""
-        after = (self._today or Today(at, None)).day_of(at) + timedelta(days=1)
-        return self._is_past(text, at) and not is_over(text, after - timedelta(days=1), after)
+        if not at:
+            return self._is_past(text, None)
+        said = (self._today or Today(at, None)).day_of(at)
+        return self._is_past(text, at) and not is_over(text, said, said + ONE_DAY)
 
     def _is_past(self, text: str, at: float | None) -> bool:
         if self._today is None or not text.strip():
@@ -223,4 +227,6 @@ def _clauses_of(sentence: str) -> list[_Clause]:
 def _has(line: list[_Clause], clause: _Clause) -> bool:
     """Return whether a line says a clause: in one of its clauses, or in all of them together."""
     words, side = clause
+    if len(words) == 1 and not any(words == each for each, _ in line):
+        return False  # one word is the subject of many sentences: "moved the database" says more than where it runs
     return any(words <= each and side == other for each, other in line) or {other for _, other in line} == {side}

@@ -215,7 +215,7 @@ class Follower:
                 continue
             ids.add(identity)
             known = memories.get(identity)
-            day = date.fromisoformat(self._runtime.day_of(known.at if known else default_at))
+            day = self._runtime.date_of(known.at if known else default_at)
             entries.append(_entry(block, identity, known, default_at, day, curated=file == MEMORY_FILE))
         return entries, lost
 

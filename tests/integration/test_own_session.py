@@ -33,7 +33,7 @@ EVERYBODY: list[tuple[Whose, str]] = [
 def commands(prompt: str) -> list[list[str]]:
     """Return the commands of a prompt, with words where it leaves them to the agent."""
     said = iter(
-        ("The staging database runs on pluto", "pluto", "staging", "moved it to a larger disk", "keep pluto", "test it")
+        ("The staging database runs on pluto", "pluto", "staging", "moved the database", "keep pluto", "test it")
     )
     lines = [line for line in prompt.splitlines() if "save-" in line and "gateway-memory" in line]
     return [shlex.split(re.sub("…", lambda _: next(said), line)) for line in lines]
@@ -66,7 +66,7 @@ async def test_a_follow_up_that_is_obeyed_is_the_sessions_own(tmp_path: Path, wh
         (record,) = records(own)
         assert (record["session_id"], record["layer"], record["topic"]) == (session.session_id, "followup", "staging")
         later = await memory.start_session("agent:main:work", **whose)
-        assert "moved it to a larger disk" in later.opening
+        assert "moved the database" in later.opening
         assert "pluto" in later.opening
         for other, _ in EVERYBODY:
             if other != whose:

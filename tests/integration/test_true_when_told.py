@@ -245,6 +245,15 @@ async def test_each_line_of_memory_has_its_day() -> None:
 
 
 @pytest.mark.files
+@pytest.mark.parametrize("timestamp", ["", "yesterday evening", "2026-13-45T10:00:00Z", "20261121", 7, None])
+async def test_a_record_with_a_broken_time_is_told_without_a_day(tmp_path: Any, timestamp: Any) -> None:
+    record = {"session_id": "a", "topic": "The bell rings on Friday", "summary": "", "timestamp": timestamp}
+    (tmp_path / "sessions.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    async with memory_for_tests(workspace=tmp_path, clock=Clock(MONDAY)) as memory:
+        assert "The bell rings on Friday" in (await memory.start_session("one", user=OWNER)).opening
+
+
+@pytest.mark.files
 async def test_a_line_that_a_person_wrote_stands_whatever_day_it_names(tmp_path: Any) -> None:
     clock = Clock(MONDAY)
     async with memory_for_tests(workspace=tmp_path, clock=clock) as memory:
