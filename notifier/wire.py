@@ -81,6 +81,8 @@ ROOT: Final = "gateway-memory/1"
 SKEW_SECONDS: Final = 300
 """How far two machines' clocks may differ; also the greatest age of a message that requests something."""
 _MAX_TEXT: Final = 4000
+_TOLD_OF_REMOVED: Final = "…"
+"""Stands for the text of a removed memory: a receiver drops a message with an empty text, and waits for its number."""
 _MAX_NAMES: Final = 1024
 _LARGEST: Final = 2**53 - 1
 _INSTANCE: Final = re.compile(r"[0-9a-f]{16}\.\d{1,4}")
@@ -168,7 +170,8 @@ class Wire:
             fields["name"] = event.scope
             for change, described in zip(event.changes, changes, strict=True):
                 by_hand = {"by_hand": True} if change.by_hand else {}
-                described |= {"text": change.text, "at": _ms(change.at), "replaces": change.replaces, **by_hand}
+                text = _TOLD_OF_REMOVED if change.action == "removed" else change.text
+                described |= {"text": text, "at": _ms(change.at), "replaces": change.replaces, **by_hand}
         topic = self._topic(to, "again") if to else self._topic(scope, "changed")
         return topic, self._seal("changed", fields | {"changes": changes}, now)
 
@@ -340,7 +343,7 @@ def _change(identity: str, fields: Mapping[str, Any]) -> MemoryChange:
         raise ValueError("action")
     return MemoryChange(
         id=identity,
-        text=_line(fields["text"]),
+        text="" if action == "removed" else _line(fields["text"]),
         at=_whole(fields["at"]) / 1000,
         action=action,
         replaces=_match(_ID, replaces) if replaces else "",

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,13 +53,24 @@ printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, ma
 
 @given(printable, printable, st.sampled_from(["added", "removed"]), st.integers(1, 2**50))
 def test_a_signed_event_arrives_as_it_left(text: str, name: str, action: Any, number: int) -> None:
-    changes = (MemoryChange(id="k7f3q2a1", text=text, at=NOW, action=action, replaces="k7f3q2a2"),)
+    told = text if action == "added" else ""
+    changes = (MemoryChange(id="k7f3q2a1", text=told, at=NOW, action=action, replaces="k7f3q2a2"),)
     sent = Event(scope=f"user:{name}", at=NOW, changes=changes, origin=THERE, number=number)
     topic, payload = wire(THERE).changed(sent, NOW)
     read = wire().read(topic, payload, NOW + 1)
     assert isinstance(read, EventMessage)
     assert read.event == sent
     assert name not in topic.removeprefix("gateway-memory/1/team/").removesuffix("/changed") or len(name) < 5
+
+
+def test_a_removal_says_no_text_and_is_valid_for_who_demands_one() -> None:
+    removed = MemoryChange(id="k7f3q2a1", text="a private thing", at=NOW, action="removed")
+    topic, payload = wire(THERE).changed(event(changes=(removed,)), NOW)
+    assert json.loads(payload)["changes"][0]["text"] == "…", "earlier versions drop an event with an empty text"
+    read = wire().read(topic, payload, NOW)
+    assert isinstance(read, EventMessage)
+    assert read.event
+    assert read.event.changes == (replace(removed, text=""),)
 
 
 def test_the_other_messages_arrive_as_they_left() -> None:

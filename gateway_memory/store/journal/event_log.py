@@ -6,7 +6,7 @@ slot's lock continues its numbers.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import takewhile
@@ -260,7 +260,10 @@ class EventLog(Table):
 
 
 def _without_removed(database: Database, events: Sequence[Event]) -> list[Event]:
-    """Return events without the texts of what was removed since, which are told no more."""
+    """Return events in which what was removed since is told as removed, without its text.
+
+    Each keeps its changes: receivers wait for every number, and take no event without changes.
+    """
     gone: set[tuple[str, str]] = set()
     for scope in {event.scope for event in events}:
         ids = [change.id for event in events if event.scope == scope for change in event.changes]
@@ -268,14 +271,11 @@ def _without_removed(database: Database, events: Sequence[Event]) -> list[Event]
         query = f"SELECT id FROM memories WHERE scope = ? AND state IN {states} AND id IN {AMONG}"
         gone |= {(scope, row[0]) for row in database.execute(query, (scope, json.dumps(ids))).fetchall()}
 
-    def told(event: Event) -> Iterator[MemoryChange]:
-        for change in event.changes:
-            if change.action == "removed":
-                yield replace(change, text="")
-            elif (event.scope, change.id) not in gone:
-                yield change
+    def told(scope: str, change: MemoryChange) -> MemoryChange:
+        removed = change.action == "removed" or (scope, change.id) in gone
+        return replace(change, action="removed", text="") if removed else change
 
-    return [replace(event, changes=tuple(told(event))) for event in events]
+    return [replace(event, changes=tuple(told(event.scope, change) for change in event.changes)) for event in events]
 
 
 def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
