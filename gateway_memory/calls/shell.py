@@ -9,6 +9,7 @@ from gateway_memory.calls.memories import MemoryCalls
 from gateway_memory.commands.command import Answer
 from gateway_memory.edge.phrases import CHAT, SHELL
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
+from recall import asks_what_was
 
 _INJECTED: Final = ("memory", "note")
 """The kinds of hits that are injected beside an editor's prompt."""
@@ -50,7 +51,9 @@ async def _for_prompt(memory: MemoryCalls, request: Mapping[str, Any]) -> dict[s
     """
     session = await memory.visit(user=OWNER, project=request.get("project"))
     hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_INJECTED)
-    relevant = [hit for hit in hits if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
+    past = asks_what_was(request["prompt"])
+    holding = [hit for hit in hits if past or hit.state != "over"]
+    relevant = [hit for hit in holding if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
     return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in relevant]}
 
 

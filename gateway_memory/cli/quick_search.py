@@ -11,7 +11,6 @@ from typing import Any, Final
 from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.editors import settings_of, workspace_of, zone_of
-from gateway_memory.hooks.words import lines_of
 
 _ROW: Final = ("text", "type", "score", "file", "at")
 
@@ -54,11 +53,14 @@ def main(arguments: list[str]) -> int:
         semantic, outcome = response["semantic"], response["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in response["rows"]]
     else:
-        from recall import related  # a gateway's answer does not need these imports
+        from gateway_memory.hooks.words import lines_of, related_lines  # a gateway's answer does not need these imports
+        from gateway_memory.store.validity import Today
 
-        semantic, now = False, time.time()
+        semantic = False
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
-        hits = related(lines_of(workspace, zone, now), query, limit=args.max_results, min_score=0.0, now=now, zone=zone)
+        today = Today(time.time(), zone)
+        lines = lines_of(workspace, zone)
+        hits = related_lines(lines, query, today, limit=args.max_results, min_score=0.0, past=True)
         results = [_result(line.text, line.type, round(score, 3), line.file, line.at) for score, line in hits]
         outcome = "full" if results else "empty"
     answer = {"results": results, "semantic": semantic, "outcome": outcome}

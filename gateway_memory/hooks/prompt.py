@@ -78,11 +78,13 @@ def _in_place(
     event: HookInput, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None
 ) -> "Sequence[Line]":
     """Search by words, in this process."""
-    from gateway_memory.hooks.words import lines_of  # a gateway's answer does not need these imports
-    from recall import related
+    from gateway_memory.hooks.words import lines_of, related_lines  # a gateway's answer does not need these imports
+    from gateway_memory.store.validity import Today
+    from recall import asks_what_was
 
-    lines = lines_of(event.workspace, zone, now)
+    lines = lines_of(event.workspace, zone)
     if joined := event.joined:
-        lines += lines_of(event.workspace, zone, now, joined)
-    hits = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
-    return [line for _, line in hits]
+        lines += lines_of(event.workspace, zone, joined)
+    limit, least, past = wanted["maxResults"], wanted["minScore"], asks_what_was(message)
+    found = related_lines(lines, message, Today(now, zone), limit=limit, min_score=least, past=past)
+    return [line for _, line in found]

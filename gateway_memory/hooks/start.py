@@ -8,7 +8,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.context.blocks import told
 from gateway_memory.context.coming import MOST, ahead_of
 from gateway_memory.context.opening_text import (
     BEGINNING,
@@ -30,7 +29,7 @@ from gateway_memory.context.opening_text import (
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import date_of, day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
-from gateway_memory.hooks.words import lines_of
+from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
 from gateway_memory.store.disk.workspace import INDEX_FILE
@@ -58,8 +57,9 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
     memory = _memory(workspace)
     passages = _passages(workspace) if settings["episodes"]["enabled"] else []
     known = _by_journal(workspace, session_id, [block.id for block in memory], passages, Today(now, zone))
-    lines = [line for line, _ in told(lines_of(workspace, zone, now), known.validity)]
+    lines = told_lines(lines_of(workspace, zone), known.validity)
     others = [line for line in lines if line.file != MEMORY_FILE]
+    shared = told_lines(lines_of(workspace, zone, joined), known.validity) if joined else []
 
     def day(at: float) -> str:
         return day_of(at, zone)
@@ -78,7 +78,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
             last=known.last,
             last_session=last_session_of(known.first, known.quotable, day) if known.quotable else None,
             related=hits,
-            joined=[(joined.kind, _shared(lines_of(workspace, zone, now, joined), day))] if joined else (),
+            joined=[(joined.kind, _shared(shared, day))] if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],

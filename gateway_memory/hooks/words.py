@@ -2,26 +2,56 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
-from gateway_memory.ground import day_of, noon_of
+from extractor import traits_of
+from gateway_memory.ground import noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
+from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import parse
-from recall import Line, RecallError, peek
+from gateway_memory.store.validity import State, Today, Validity, marked
+from gateway_memory.store.withheld import Withheld
+from recall import Line, RecallError, peek, related
 
 
-def lines_of(workspace: Path, zone: tzinfo | None, now: float, scope: Scope = OWNER_SCOPE) -> list[Line]:
+def related_lines(
+    lines: Sequence[Line], query: str, today: Today, *, limit: int, min_score: float, past: bool
+) -> list[tuple[float, Line]]:
+    """Return the best lines for a query as they are told today, each with its score from 0 to 1, the best first.
+
+    past: also what is over.
+    """
+    validity = Validity(Withheld(()), today=today)
+    found = related(lines, query, limit=2 * limit, min_score=min_score, now=today.at, zone=today.zone)
+    return [(score, line) for score, hit in found for line in told_lines([hit], validity, past=past)][:limit]
+
+
+def told_lines(lines: Iterable[Line], validity: Validity, *, past: bool = False) -> list[Line]:
+    """Return lines as they are told today, with the mark of their state. past: also those that are over."""
+    return [
+        line._replace(text=marked(line.text, state))
+        for line, state in ((line, _state_of(line, validity)) for line in lines)
+        if past or state != "over"
+    ]
+
+
+def _state_of(line: Line, validity: Validity) -> State:
+    at = None if line.file == MEMORY_FILE else line.at  # when the file was saved is not when a line was said
+    return validity.state_of(line.id, line.text, at, standing=traits_of(line.category).standing)
+
+
+def lines_of(workspace: Path, zone: tzinfo | None, scope: Scope = OWNER_SCOPE) -> list[Line]:
     """Return the memories of a scope, from the index if it is up to date, else from the files.
 
-    zone: the zone in which days are counted. now: epoch seconds.
+    zone: the zone in which days are counted.
     """
     if _index_follows(workspace, scope):
         with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
-            return index.lines(scope.key, day_of(now, zone))
+            return index.lines(scope.key)
     return list(_lines_of_files(workspace, zone, scope))
 
 

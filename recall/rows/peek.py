@@ -28,13 +28,10 @@ class Peek:
         query = "select f.name, f.mtime_ns, f.size from file f join scope s on s.number = f.scope where s.key = ?"
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
-    def lines(self, scope: str, day: str) -> list[Line]:
-        """Return a scope's memories that hold on a day.
-
-        Stage summaries and episodes are left out.
-        """
-        where = "and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
-        rows = self._of(scope, "r.id, r.text, r.type, r.file, r.at, r.traits, r.category", where, day)
+    def lines(self, scope: str) -> list[Line]:
+        """Return a scope's memories, without stage summaries and episodes."""
+        where = "and r.type <> 'S' and r.kind <> 'episode'"
+        rows = self._of(scope, "r.id, r.text, r.type, r.file, r.at, r.traits, r.category", where)
         return [Line(*row) for row in rows]
 
     def telling(self, scope: str, least: float, limit: int) -> list[Entry]:

@@ -132,7 +132,7 @@ async def test_every_place_asks_for_the_day_of_the_zone(tmp_path: Path) -> None:
     written.write_text('{agents: {defaults: {memorySync: {timeZone: "Pacific/Auckland"}}}}', "utf-8")
     told = hook_opening(workspace, "", written, now.timestamp())[0]
     assert "2026-11-21) The garage door code" in told
-    (line,) = [each for each in lines_of(workspace, FAR, now.timestamp()) if "garage" in each.text]
+    (line,) = [each for each in lines_of(workspace, FAR) if "garage" in each.text]
     assert datetime.fromtimestamp(line.at, FAR).date() == now.date()
 
 

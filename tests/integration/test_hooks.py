@@ -2,9 +2,11 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -397,21 +399,25 @@ def test_search_by_meaning_finds_what_is_said_in_other_words(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_search_leaves_out_what_is_over(tmp_path: Path) -> None:
+def test_what_is_over_is_found_as_such_and_stands_beside_no_prompt(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
     workspace.mkdir()
-    (workspace / "MEMORY.md").write_text("- The flight to Oslo leaves at noon\n- The flight bag is blue\n", "utf-8")
+    lines = "- The flight to Oslo leaves at noon (Monday 6 January 2020)\n- The flight bag is blue\n"
+    (workspace / "MEMORY.md").write_text(lines, "utf-8")
+    os.utime(workspace / "MEMORY.md", (before := datetime(2020, 1, 2, tzinfo=UTC).timestamp(), before))
 
     def found(*way: str) -> list[str]:
         done = run("search", "flight", "--workspace", str(workspace), *(way or ("--max-results", "5")))
         assert done.returncode == 0, done.stderr
-        return [each["content"] for each in json.loads(done.stdout)["results"]]
+        return sorted(each["content"] for each in json.loads(done.stdout)["results"])
 
-    assert len(found("--semantic")) == 2  # which makes the index
-    with contextlib.closing(sqlite3.connect(workspace / "index.sqlite", isolation_level=None)) as index:
-        index.execute("UPDATE row SET until = '2020-01-01' WHERE text LIKE '%Oslo%'")
-    (workspace / "index.sqlite.seal").unlink()  # which notices that somebody has written
-    assert found() == found("--semantic") == ["The flight bag is blue"]
+    both = ["The flight bag is blue", "The flight to Oslo leaves at noon (Monday 6 January 2020) (over)"]
+    assert found() == both, "from the files"
+    assert found("--semantic") == both, "which makes the index"
+    assert found() == both, "from the index"
+    told = hook("userPromptSubmit", workspace, prompt="Which colour is the flight bag, and what leaves at noon to Oslo?")
+    assert "blue" in told["additional_context"]
+    assert "noon" not in told["additional_context"]
 
 
 def test_search_by_words_reads_files_that_the_index_has_not_followed(tmp_path: Path) -> None:
