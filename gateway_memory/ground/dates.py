@@ -31,6 +31,7 @@ from gateway_memory.ground.tables import has_han, simplified
 
 Bound = Literal["", "until", "by", "since"]
 _LONGEST: Final = 2000
+_TITLE: Final = re.compile(r"《[^》]*》")
 _CLAUSE_END: Final = re.compile(r"[.!?;,\n。！？；，](?!\d)")
 _SECTIONS: Final = ("recurring", "english", "chinese")
 
@@ -76,7 +77,7 @@ class Mention:
 
 def mentions(text: str, day: date) -> list[Mention]:
     """Return the times that a text of a day names, in their order. What two patterns could read, the first one has."""
-    text = text[:_LONGEST].replace("’", "'")
+    text = _TITLE.sub(lambda title: "_" * len(title[0]), text[:_LONGEST].replace("’", "'"))
     lowered = text.lower()
     plain = simplified(lowered if len(lowered) == len(text) else text)
     if not PATTERNS["cue"].search(plain):  # as in most messages
@@ -215,14 +216,26 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
             return replace(plain, every=EVERY[name](match))
         if name in ("week day", "feast") and PATTERNS["named"].search(text[:start]):
             return None
+        if PATTERNS["asked about"].search(text[:start].lower()) or PATTERNS["asked about behind"].match(
+            simplified(text[end:])
+        ):
+            return None
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
         spans = tuple(sorted(set(READERS[name](match, day, *map(int, numbers)))))
     except UnsureError as error:
         return replace(plain, spans=error.spans, unsure=True)
     except (ValueError, KeyError, OverflowError):
-        return None
+        spans = ()
     return replace(plain, spans=spans) if spans else None
+
+
+def _is_talked_about(kind: str, before: str, behind: str) -> bool:
+    """Return whether a day is somebody's name, or what a question is about: "called Friday", 端午节的由来."""
+    if kind in ("week day", "feast") and PATTERNS["named"].search(before):
+        return True
+    asked = PATTERNS["asked about"].search(before.lower()) or PATTERNS["asked about behind"].match(simplified(behind))
+    return asked is not None
 
 
 _COMPOUNDS: Final = frozenset({"weekday bare", "feast", "day of month"})
@@ -238,7 +251,7 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
         return True
     if left.lower() in _BEFORE_A_DAY:
         return False
-    if left.lower() in ("a", "an", "any", "some"):
+    if left.lower() in ("a", "an", "any", "one", "some"):
         return True
     after = text[match.end() :].lower()
     opens = not before.strip() or before.rstrip()[-1] in ".,;:!?-–—"
@@ -314,14 +327,15 @@ def _same(one: Mention, other: Mention) -> Mention | None:
 
 
 def _bounded(text: str, found: Sequence[Mention], day: date) -> list[Mention]:
-    """Return mentions with what the words around them say: until, or by."""
+    """Return mentions with what the words around them say: until, or by, or that nobody can tell."""
     return [replace(mention, **_bound(text, mention, day)) for mention in found]
 
 
 def _bound(text: str, mention: Mention, day: date) -> dict[str, Any]:
-    if not mention.spans or mention.unsure:
-        return {}
     before, behind, named = text[: mention.start], text[mention.end :], text[mention.start : mention.end]
+    unsure = mention.unsure or PATTERNS["hedged"].search(before) or PATTERNS["hedged behind"].match(behind)
+    if unsure or not mention.spans:
+        return {"unsure": bool(unsure)}
     is_end = PATTERNS["until"].search(before) or PATTERNS["until Chinese"].search(before)
     if is_end or PATTERNS["until behind"].match(behind) or re.match(r"(?:un)?till?\b", named):
         return {"bound": "until"} if mention.spans[-1].last >= day else {}

@@ -415,7 +415,9 @@ def test_what_is_over_is_found_as_such_and_stands_beside_no_prompt(tmp_path: Pat
     assert found() == both, "from the files"
     assert found("--semantic") == both, "which makes the index"
     assert found() == both, "from the index"
-    told = hook("userPromptSubmit", workspace, prompt="Which colour is the flight bag, and what leaves at noon to Oslo?")
+    told = hook(
+        "userPromptSubmit", workspace, prompt="Which colour is the flight bag, and what leaves at noon to Oslo?"
+    )
     assert "blue" in told["additional_context"]
     assert "noon" not in told["additional_context"]
 
