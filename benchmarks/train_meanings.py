@@ -1,13 +1,12 @@
-"""Trains what a sentence tells by its vector and words.
+"""Trains what a sentence tells by its vector and words: `python benchmarks/train_meanings.py`.
 
-`python benchmarks/train_meanings.py --talk FILES [--pairs FILES] [--said FILES]` writes
-extractor/tables/directions.txt; a direction without data stays as it is. `--pairs` are JSON lines (kind, before,
-after) like tests/data/changed_minds.jsonl: a ridge regression tells the second statements that change the first from
-all others. `--said` are JSON lines (kind, text) like benchmarks/said.jsonl: logistic regressions tell what says
-something lasting ("statement") from "once" and "talk", and what is wished for good ("wish") from all else. `--talk`
-are conversations (gzip JSON lines: kind, text), in which hardly anything changes or is wished.
-
-Printed is what is found of each fifth of the rows when trained on the others.
+It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
+(text, act, keep): logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), and what
+is about the memory itself ("meta"). `--left-out` prints first what each head finds of a hand when trained on all
+others, and takes ten minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before,
+after) like tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything
+changes. A ridge regression tells the second statements that change the first from all others. Without them that
+direction stays as it is.
 """
 
 import argparse
@@ -16,7 +15,9 @@ import gzip
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +26,61 @@ from extractor.language.sentences import sentences
 from extractor.meaning import WORDS, Kind, direction_of, words_of
 from recall.encoding.encoder import BundledEncoder
 
-RIDGE, LOGISTIC_RIDGE = 0.004, 0.3
+RIDGE, LOGISTIC_RIDGE = 0.004, 0.33
+VECTOR_WEIGHS = 3.0  # beside the words
+STEPS, STEPS_WITHIN, NEAR = 12, 25, 0.01
 TALK = 3000  # sentences of each file
-FEWER = 3  # of them, one is taken for a wish's opposite
 LENGTHS = range(8, 120)  # characters of a sentence
-FOLDS = 5
-FALSE = 0.02  # the share of other rows that may be taken for one, in what is printed
+PRECISE = 0.9
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
+SAID = Path(__file__).parent / "said"
 TARGET = Path(__file__).parent.parent / "extractor" / "tables" / "directions.txt"
 
 Vectors = NDArray[np.float64]
+Which = NDArray[np.bool_]
 Direction = tuple[float, float, str]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The vectors of texts, and their words as (row, place, weight)."""
+
+    vectors: Vectors
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+    weights: Vectors
+
+    @classmethod
+    def of(cls, encoder: BundledEncoder, texts: list[str]) -> "Said":
+        """Encode texts."""
+        words = [(row, place, weight) for row, text in enumerate(texts) for place, weight in words_of(text).items()]
+        rows, places, weights = (np.array(column) for column in zip(*words, strict=True))
+        return cls(VECTOR_WEIGHS * encode(encoder, texts), rows, places, weights.astype(np.float64))
+
+    def those(self, which: Which) -> "Said":
+        """Return some of the texts."""
+        number = np.cumsum(which) - 1
+        words = which[self.rows]
+        return Said(self.vectors[which], number[self.rows[words]], self.places[words], self.weights[words])
+
+    def scores(self, solution: Vectors) -> Vectors:
+        """Return the texts' products with a direction; the last weight is its intercept."""
+        dimension = self.vectors.shape[1]
+        words = np.bincount(self.rows, self.weights * solution[dimension:-1][self.places], len(self.vectors))
+        return np.asarray(self.vectors @ solution[:dimension] + words + solution[-1], np.float64)
+
+    def sums(self, values: Vectors) -> Vectors:
+        """Return the transpose's product with a value for each text."""
+        words = np.bincount(self.places, self.weights * values[self.rows], WORDS)
+        return np.asarray(np.r_[values @ self.vectors, words, values.sum()], np.float64)
+
+
+def hands() -> Iterator[Row]:
+    """The rows of all hands."""
+    for path in sorted(SAID.glob("*.jsonl")):
+        yield from ({**json.loads(line), "hand": path.stem} for line in path.read_text("utf-8").splitlines())
 
 
 def talk(path: Path) -> list[str]:
@@ -48,11 +92,6 @@ def talk(path: Path) -> list[str]:
     return [text for text, _ in zip((text for text in found if len(text) in LENGTHS), range(TALK), strict=False)]
 
 
-def read(paths: list[Path]) -> list[dict[str, str]]:
-    """The rows of JSON lines."""
-    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines() if line]
-
-
 def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
     """The unit vectors of texts."""
     parts = [encoder.encode(texts[start : start + 64]) for start in range(0, len(texts), 64)]
@@ -61,7 +100,7 @@ def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
     return unit
 
 
-def regression(vectors: Vectors, changes: NDArray[np.bool_], weights: Vectors) -> Vectors:
+def regression(vectors: Vectors, changes: Which, weights: Vectors) -> Vectors:
     """Ridge regression on 1 (a change) and -1, the weights summing to 1; the intercept, the last, is not shrunk."""
     mean = weights @ vectors
     centred = vectors - mean
@@ -71,47 +110,63 @@ def regression(vectors: Vectors, changes: NDArray[np.bool_], weights: Vectors) -
     return np.asarray(np.r_[direction, -mean @ direction], np.float64)
 
 
-def with_words(vectors: Vectors, texts: list[str]) -> Vectors:
-    """Vectors with the words of their texts behind them."""
-    words = np.zeros((len(texts), WORDS))
-    for row, text in zip(words, texts, strict=True):
-        places = words_of(text)
-        row[list(places)] = list(places.values())
-    return np.asarray(np.c_[vectors, words], np.float64)
-
-
-def logistic(vectors: Vectors, of_kind: NDArray[np.bool_], weights: Vectors) -> Vectors:
-    """Ridge logistic regression by Newton's method; the intercept, which is last, is hardly shrunk.
-
-    There are more weights than rows, so each step solves for the rows (the Woodbury identity).
-    """
-    rows = np.c_[vectors, np.ones(len(vectors))]
-    penalty = np.r_[np.full(vectors.shape[1], LOGISTIC_RIDGE), 1e-3]
-    shrunk = rows / penalty
-    between = shrunk @ rows.T
-    solution = np.zeros(rows.shape[1])
-    for _ in range(20):
-        probability = 1 / (1 + np.exp(-rows @ solution))
-        gradient = rows.T @ (weights * (probability - of_kind)) + penalty * solution
-        curvature = between + np.diag(1 / (weights * probability * (1 - probability) + 1e-6))
-        step = gradient / penalty - shrunk.T @ np.linalg.solve(curvature, rows @ (gradient / penalty))
-        solution -= step
-        if np.abs(step).max() < 1e-3:
+def logistic(said: Said, of_kind: Which) -> Vectors:
+    """Ridge logistic regression by Newton's method, each step by conjugate gradients; the intercept is last."""
+    solution = np.zeros(said.vectors.shape[1] + WORDS + 1)
+    penalty = np.r_[np.full(len(solution) - 1, LOGISTIC_RIDGE), 1e-3]
+    for _ in range(STEPS):
+        probability = 1 / (1 + np.exp(-said.scores(solution)))
+        residual = -(said.sums(probability - of_kind) + penalty * solution)
+        curvature = probability * (1 - probability) + 1e-6
+        step, along, rest, enough = np.zeros_like(solution), residual.copy(), residual @ residual, 1e-6
+        enough *= rest
+        for _ in range(STEPS_WITHIN):
+            bent = said.sums(curvature * said.scores(along)) + penalty * along
+            length = rest / (along @ bent)
+            step += length * along
+            residual -= length * bent
+            before, rest = rest, residual @ residual
+            if rest < enough:
+                break
+            along = residual + rest / before * along
+        solution += step
+        if np.abs(step).max() < NEAR:
             break
     return solution
 
 
-def held_out(vectors: Vectors, of_kind: NDArray[np.bool_], weights: Vectors, rows: int) -> float:
-    """The share of a kind's first `rows` that is found at `FALSE`, each fifth by what was trained on the others."""
-    fold = np.random.default_rng(1).integers(0, FOLDS, len(vectors))
-    scores = np.zeros(len(vectors))
-    for number in range(FOLDS):
-        other = fold != number
-        solution = logistic(vectors[other], of_kind[other], weights[other])
-        scores[~other] = vectors[~other] @ solution[:-1] + solution[-1]
-    scores, of_kind = scores[:rows], of_kind[:rows]
-    least = np.quantile(scores[~of_kind], 1 - FALSE)
-    return float((scores[of_kind] > least).mean())
+def labels_of(rows: list[Row]) -> dict[Kind, Which]:
+    """What each head shall find."""
+    keep = np.array([row["keep"] > 0 for row in rows])
+    act = np.array([row["act"] for row in rows])
+    return {"keep": keep, "wish": keep & (act == "wish"), "meta": act == "meta"}
+
+
+def report(said: Said, rows: list[Row]) -> None:
+    """Print what each head finds of a hand when trained on the others: the area under the curve, and recall."""
+    written = np.array([row["hand"] for row in rows])
+    for hand in sorted(set(written)):
+        found = []
+        for kind, of_kind in labels_of(rows).items():
+            solution = logistic(said.those(written != hand), of_kind[written != hand])
+            scores, right = said.those(written == hand).scores(solution), of_kind[written == hand]
+            if 0 < right.sum() < len(right):
+                found.append(f"{kind} {area(scores, right):.3f}, {recall(scores, right):.2f}")
+        print(f"{hand}: {'; '.join(found)}", flush=True)
+
+
+def area(scores: Vectors, right: Which) -> float:
+    """The area under the curve: how often a right row scores above another one."""
+    rank = np.argsort(np.argsort(scores)) + 1
+    number = int(right.sum())
+    return float((rank[right].sum() - number * (number + 1) / 2) / (number * (len(right) - number)))
+
+
+def recall(scores: Vectors, right: Which) -> float:
+    """The greatest share of the right rows that is found where `PRECISE` of what is found is right."""
+    hits = np.cumsum(right[np.argsort(-scores)])
+    precise = hits / np.arange(1, len(hits) + 1) >= PRECISE
+    return float(hits[precise].max() / right.sum()) if precise.any() else 0.0
 
 
 def packed(solution: Vectors) -> Direction:
@@ -121,7 +176,7 @@ def packed(solution: Vectors) -> Direction:
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
-def lines_of(directions: dict[str, Direction]) -> Iterator[str]:
+def lines_of(directions: dict[Kind, Direction]) -> Iterator[str]:
     """The lines of the table that holds the result."""
     yield f"# {ABOUT}"
     yield from ("# Made by benchmarks/train_meanings.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
@@ -130,63 +185,41 @@ def lines_of(directions: dict[str, Direction]) -> Iterator[str]:
         yield from (f"  {weights[start : start + LINE]}" for start in range(0, len(weights), LINE))
 
 
-def shipped() -> dict[str, Direction]:
-    """The directions of the table as it is."""
-    kinds: tuple[Kind, ...] = ("change", "statement", "wish")
-    made = {kind: direction_of(kind) for kind in kinds}
-    return {
-        kind: (step, intercept, base64.b64encode(weights.tobytes()).decode())
-        for kind, (step, intercept, weights) in made.items()
-    }
+def shipped(kind: Kind) -> Direction:
+    """A direction of the table as it is."""
+    step, intercept, weights = direction_of(kind)
+    return step, intercept, base64.b64encode(weights.tobytes()).decode()
 
 
-def changes(encoder: BundledEncoder, rows: list[dict[str, str]], said: Vectors) -> Direction:
+def changes(encoder: BundledEncoder, rows: list[Row], spoken: list[str]) -> Direction:
     """The direction of what changes the statement before it; half of what other rows weigh is talk."""
-    vectors = np.concatenate([encode(encoder, [row["after"] for row in rows]), said])
-    changing = np.array([row["kind"] == "change" for row in rows] + [False] * len(said))
+    vectors = encode(encoder, [*(row["after"] for row in rows), *spoken])
+    changing = np.array([row["kind"] == "change" for row in rows] + [False] * len(spoken))
     beside = np.arange(len(changing)) < len(rows)
     weights = np.where(changing, 0.5 / changing.sum(), 0.25 / (beside & ~changing).sum())
-    weights[~beside] = 0.25 / len(said)
+    weights[~beside] = 0.25 / len(spoken)
     return packed(regression(vectors, changing, weights))
-
-
-def meant(
-    encoder: BundledEncoder, rows: list[dict[str, str]], spoken: list[str], said: Vectors
-) -> dict[str, Direction]:
-    """The directions of a statement, among what is no wish, and of a wish, among all."""
-    kinds = np.array([row["kind"] for row in rows])
-    texts = [row["text"] for row in rows]
-    vectors = with_words(encode(encoder, texts), texts)
-    talked = with_words(said[::FEWER], spoken[::FEWER])
-    told = kinds != "wish"
-    sets = {
-        "statement": (vectors[told], kinds[told] == "statement"),
-        "wish": (np.concatenate([vectors, talked]), np.r_[kinds == "wish", np.zeros(len(talked), bool)]),
-    }
-    found: dict[str, Direction] = {}
-    for kind, (one, of_kind) in sets.items():
-        weights = np.ones(len(one))
-        share = held_out(one, of_kind, weights, len(told) if kind == "wish" else int(told.sum()))
-        print(f"{kind}: {share:.2f} of {of_kind.sum()} found at {FALSE:.0%} of the other rows")
-        found[kind] = packed(logistic(one, of_kind, weights))
-    return found
 
 
 def main() -> None:
     """Fit the directions and write their table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--talk", type=Path, nargs="+", required=True)
-    parser.add_argument("--pairs", type=Path, nargs="+")
-    parser.add_argument("--said", type=Path, nargs="+")
+    parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--pairs", type=Path, nargs="+", default=[])
+    parser.add_argument("--talk", type=Path, nargs="+", default=[])
     args = parser.parse_args()
-    encoder = BundledEncoder()
-    spoken = [text for path in args.talk for text in talk(path)]
-    said = encode(encoder, spoken)
-    directions: dict[str, Direction] = shipped()
-    if args.pairs:
-        directions["change"] = changes(encoder, read(args.pairs), said)
-    if args.said:
-        directions |= meant(encoder, read(args.said), spoken, said)
+    encoder, rows = BundledEncoder(), list(hands())
+    said = Said.of(encoder, [row["text"] for row in rows])
+    if args.left_out:
+        report(said, rows)
+    directions: dict[Kind, Direction] = {"change": shipped("change")}
+    if args.pairs and args.talk:
+        pairs = [json.loads(line) for path in args.pairs for line in path.read_text("utf-8").splitlines()]
+        directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
+    for kind, of_kind in labels_of(rows).items():
+        solution = logistic(said, of_kind)
+        solution[: said.vectors.shape[1]] *= VECTOR_WEIGHS
+        directions[kind] = packed(solution)
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 

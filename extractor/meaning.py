@@ -15,25 +15,27 @@ from typing import Final, Literal, TypeAlias
 from .tables import table
 from .types import Candidate, traits_of
 
-Kind: TypeAlias = Literal["change", "statement", "wish"]
+Kind: TypeAlias = Literal["change", "keep", "wish", "meta"]
 
 _TABLE: Final = table("directions")
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
-WORDS: Final = 4096
+WORDS: Final = 16384
 """The places of words behind a vector's own; words that share one are rare enough."""
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+(?:'[a-z]+)?|\d+|[^\w\s]")
-_WORDS_WEIGH: Final = 1.5
+_WORDS_WEIGH: Final = 2.0
 _LENGTH_STEP: Final = 5  # words
 _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
+# They are for ordinary talk, in which nine of ten messages hold nothing.
+_KEEP: Final = 1.0
+_KEEP_AT_ALL: Final = -3.0
+_KEEP_POINTED_AT: Final = -0.8
 _WISH: Final = 0.2
-_STATEMENT: Final = 1.2
-_STATEMENT_OF_OTHERS: Final = 3.0
-_NO_STATEMENT: Final = -2.0
-_STATEMENT_POINTED_AT: Final = -0.8
+_ABOUT_MEMORY: Final = 1.5
+_ABOUT_MEMORY_THOUGH_ASKED: Final = 2.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _CONFIDENCE: Final = 0.75
 _LONGEST_WHOLE: Final = 160  # characters
@@ -41,15 +43,16 @@ _LONGEST_WHOLE: Final = 160  # characters
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a sentence tells. change: that something has changed, about 1, or has not, about -1.
+    """What a text tells. change: that something has changed, about 1, or has not, about -1.
 
-    statement: the log-odds that it says something lasting of its speaker. wish: that it wishes something of the
-    assistant for good.
+    keep: the log-odds that it is worth keeping. wish: that it wishes something of the assistant for good. meta: that it
+    is about the memory itself: "forget what I said".
     """
 
     change: float
-    statement: float
+    keep: float
     wish: float
+    meta: float
 
 
 @cache
@@ -73,7 +76,7 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
             score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
         return step * score + intercept
 
-    return Meaning(change=directed("change"), statement=directed("statement"), wish=directed("wish"))
+    return Meaning(change=directed("change"), keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
 
 
 def words_of(text: str) -> Mapping[int, float]:
@@ -91,43 +94,58 @@ def words_of(text: str) -> Mapping[int, float]:
     return dict.fromkeys((zlib.crc32(part.encode()) % WORDS for part in parts), weight)
 
 
-def understood(candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None) -> Candidate | None:
-    """Return a candidate of the rules as what it means; None where it says nothing lasting.
+def understood(
+    candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None, of_message: Meaning | None = None
+) -> Candidate | None:
+    """Return a candidate of the rules as what it means; None where it says nothing to keep.
 
-    meaning: of its content, and of_sentence: of the sentence in which it was stated; None where they are unknown: what
-    the rules have read stands alone.
+    meaning: of its content; of_sentence: of the sentence in which it was stated; of_message: of the whole message, None
+    for a long one. Without a meaning, what the rules have read stands alone.
     """
     if meaning is None:
-        if candidate.only_as and candidate.quote:  # what a model pointed at waits, unless it worded it rightly
-            return replace(candidate, only_as=frozenset(), doubt="" if candidate.sentence else "not_said")
-        return _only_as_change(candidate) if candidate.only_as else candidate
+        return _without_meaning(candidate)
+    sentence = of_sentence or meaning
+    message = of_message or sentence
+    keep, meta = (sentence.keep + message.keep) / 2, max(sentence.meta, message.meta)
     candidate = replace(candidate, telling=meaning.change)
-    if candidate.only_as:
-        return _as_meant(candidate, meaning, of_sentence or meaning)
-    return candidate if candidate.explicit else _confirmed(candidate, meaning, of_sentence or meaning)
+    if candidate.quote and candidate.only_as:  # a model found it worth keeping
+        keeps = max(meaning.keep, sentence.keep) >= _KEEP_POINTED_AT
+        return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
+    if meta >= (_ABOUT_MEMORY_THOUGH_ASKED if candidate.explicit else _ABOUT_MEMORY):
+        return None
+    if candidate.explicit:
+        return candidate
+    if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
+        return None
+    read = not candidate.only_as
+    return (
+        _confirmed(candidate, meaning, sentence) if read else _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
+    )
 
 
-def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
+def _without_meaning(candidate: Candidate) -> Candidate | None:
+    if not candidate.only_as:
+        return candidate
+    if candidate.quote:  # what a model pointed at waits, unless it worded it rightly
+        return replace(candidate, only_as=frozenset(), doubt="" if candidate.sentence else "not_said")
+    return _only_as_change(candidate)
+
+
+def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate:
     """Return what a rule has read as a wish, if its sentence is one, or with all that the sentence tells."""
     if not traits_of(candidate.category).directive and whole.wish >= _WISH:
         # "red and green look the same, pick other colours"
         return _wish(candidate, candidate.sentence or candidate.content)
-    if candidate.category == "fact" and max(meaning.statement, whole.statement) < _NO_STATEMENT:
-        return None
-    tells_more = whole.statement >= max(_STATEMENT, meaning.statement)
+    tells_more = whole.keep >= max(_KEEP, meaning.keep)
     if candidate.sentence and len(candidate.sentence) <= _LONGEST_WHOLE and tells_more:
         return replace(candidate, content=candidate.sentence)
     return candidate
 
 
-def _as_meant(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
-    statement, wish = meaning.statement, meaning.wish
-    least = _STATEMENT if SPEAKER.search(candidate.content) else _STATEMENT_OF_OTHERS
-    if candidate.quote:  # a model found it worth keeping
-        statement, wish, least = max(statement, whole.statement), max(wish, whole.wish), _STATEMENT_POINTED_AT
+def _as_meant(candidate: Candidate, wish: float, *, keeps: bool) -> Candidate | None:
     if "wish" in candidate.only_as and wish >= _WISH:
         return _wish(candidate, candidate.content)
-    if "statement" in candidate.only_as and statement >= least:
+    if "statement" in candidate.only_as and keeps:
         return replace(candidate, confidence=_CONFIDENCE, only_as=frozenset())
     return _only_as_change(candidate)
 

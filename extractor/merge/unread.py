@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.language.kind import is_greeting
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
@@ -37,12 +36,8 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
     unread: list[Candidate] = []
-    own = sentences(own_words(turn.user[:LONGEST_READ]))
-    # A message that goes on with a talk is remembered as an exchange.
-    tells_much = sum(not sentence.question and not is_greeting(sentence.text) for sentence in own) > 1
-    chats = tells_much or any(_PATTERNS["goes on"].match(sentence.plain) for sentence in own[:1])
-    for sentence in own:
-        only_as = may_be(sentence) - ({"statement"} if chats else set())
+    for sentence in sentences(own_words(turn.user[:LONGEST_READ])):
+        only_as = may_be(sentence)
         if not only_as:
             continue
         text = text_of(sentence)
@@ -83,17 +78,10 @@ def points_back(text: str) -> bool:
 
 
 def may_be(sentence: Sentence) -> frozenset[str]:
-    """Return what a sentence may be (see `only_as`); nothing where it asks, or repeats another's words."""
-    plain, language = sentence.plain, language_of(sentence.plain)
-    if sentence.question or MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
-        return frozenset()
-    patterns = language.patterns
-    if patterns["attributed"].match(sentence.clauses[-1].plain) or patterns["blocked"].search(plain):
-        return frozenset()
-    if any(patterns["aside"].search(clause.plain) for clause in sentence.clauses) or patterns["one-off"].search(plain):
-        return frozenset()
-    start = language.after("filler", plain, 0)
+    """Return what a sentence may be (see `only_as`); nothing where it asks, or is mostly another's words."""
+    plain = sentence.plain
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
-    if language.asks(plain) or quotes or patterns["order"].match(plain, start) or patterns["condition"].match(plain):
-        return frozenset({"wish"})
+    if sentence.question or MASK in plain or quotes or not SHORTEST <= len(plain) <= LONGEST:
+        return frozenset()
+    start = language_of(plain).after("filler", plain, 0)
     return frozenset({"change"} if _PATTERNS["stands for"].match(plain, start) else {"change", "statement", "wish"})

@@ -54,9 +54,8 @@ def own_words(message: str) -> str:
         ):
             return ""
         end = _sentence_start(plain, mended.start())
-    for opening in (_PATTERNS["supposed"], _PATTERNS["labelled"]):
-        if match := opening.search(plain, 0, end):
-            end = min(end, _sentence_start(plain, match.start()))
+    if match := _PATTERNS["supposed"].search(plain, 0, end):
+        end = min(end, _sentence_start(plain, match.start()))
     introduces = any(mark in plain for mark in ":：\n")  # without one, the search would be in vain
     if introduces and (introduced := _PATTERNS["introduced"].search(plain, 0, end)):
         remember = any(language.patterns["remember"].match(introduced[0]) for language in LANGUAGES)

@@ -32,6 +32,8 @@ from gateway_memory.sync.follower import Storage, record_of
 from recall import Near, Stored
 
 _LOADING_SECONDS: Final = 10
+_LONGEST_UNDERSTOOD: Final = 300
+"""Characters of a message that is judged as a whole, too: longer ones say many things."""
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
 _LOOKED_BACK: Final = 200
 """The newest changes among which a retraction looks for what the memory had replaced."""
@@ -55,22 +57,23 @@ class Merger:
         """Start to encode a candidate for which `near` will be called."""
         self._storage.recaller.expect(one_line(candidate.content))
 
-    async def understood(self, candidates: Sequence[Candidate]) -> list[Candidate | None]:
-        """Return candidates with what their vectors tell of them; None for one that says nothing lasting.
+    async def understood(self, candidates: Sequence[Candidate], message: str) -> list[Candidate | None]:
+        """Return candidates of a message with what their vectors tell of them; None for one that says nothing to keep.
 
         Without a vector, what the rules have read stands alone.
         """
         unread = any(candidate.only_as for candidate in candidates)
         contents = [one_line(candidate.content) for candidate in candidates]
         said = [one_line(candidate.sentence) or text for candidate, text in zip(candidates, contents, strict=True)]
-        texts = list(dict.fromkeys([*contents, *said]))
+        whole = message if len(message) <= _LONGEST_UNDERSTOOD else ""
+        texts = list(dict.fromkeys([*contents, *said, *([whole] if whole and candidates else [])]))
         encoder, vectors = await self._storage.recaller.encoded(texts, _LOADING_SECONDS if unread else NEAREST_SECONDS)
         meanings = {
             text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
             for text, vector in zip(texts, vectors, strict=True)
         }
         return [
-            understood(candidate, meanings[content], meanings[sentence])
+            understood(candidate, meanings[content], meanings[sentence], meanings.get(whole))
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
 

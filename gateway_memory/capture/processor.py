@@ -123,7 +123,7 @@ class Filing:
         by_owner, by_rules = draft.scope.key == OWNER_KEY, draft.cause == "rules"
         for turn, candidates in zip(draft.turns, extracted, strict=True):
             unread = by_rules or any(candidate.only_as for candidate in candidates)
-            understood = await self._merger.understood(candidates) if unread else candidates
+            understood = await self._merger.understood(candidates, turn.user) if unread else candidates
             meant = [candidate for candidate in understood if candidate]
             masked = by_rules and asks_to_keep_masked(turn.user)
             if not meant:

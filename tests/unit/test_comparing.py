@@ -221,10 +221,7 @@ def test_a_model_is_asked_about_a_word_of_change_from_afar() -> None:
         ("Nice weather. Actually, scratch the blue logo!", ["Nice weather", "scratch the blue logo"]),
         ("吉他放弃了，改弹尤克里里", ["吉他放弃了，改弹尤克里里"]),
         ("Should I switch to the train?", []),
-        ("Please change the title to something shorter", []),
-        ("If I moved to Porto, I would sell the car", []),
         ('"I sold the Fiesta", says the hero of my novel', []),
-        ("She said she quit smoking, he told me", []),
     ],
 )
 def test_sentences_that_may_tell_of_a_change_are_found(message: str, told_of: list[str]) -> None:

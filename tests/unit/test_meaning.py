@@ -14,7 +14,7 @@ def kept(message: str, *, encoder: str | None = None) -> list[tuple[str, str]]:
     turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     found: list[Candidate | None] = []
     for candidate in with_unread(turn, extract_rules(turn)):
-        texts = (candidate.content, candidate.sentence or candidate.content)
+        texts = (candidate.content, candidate.sentence or candidate.content, message)
         told = [meaning_of(text, bundled.encode([text])[0].tolist(), encoder or bundled.name) for text in texts]
         found.append(understood(candidate, *told))
     return [(each.category, each.content) for each in found if each and not each.only_as]
@@ -27,6 +27,10 @@ def kept(message: str, *, encoder: str | None = None) -> list[tuple[str, str]]:
         "Grew up on my grandparents' goat farm outside Siena",
         "我家老二下个月要去成都上大学了",
         "Je suis infirmière et j'habite à Lyon avec mes deux filles",  # no rule reads it
+        "saoirse's birthday is the 22nd of feb and she wants a sewing machine",
+        "鞋码37，衣服穿M",
+        "宽带是移动的，500兆",
+        "我不得行吃海鲜，要发疹子",
     ],
 )
 def test_a_lasting_statement_is_kept_in_words_that_no_table_knows(message: str) -> None:
@@ -57,6 +61,13 @@ def test_a_wish_stands_in_words_that_no_table_knows(message: str) -> None:
         "Yes, I went there with my brother last week",  # it goes on with a talk, which is remembered as it is
         "My key is [masked: api key], I live by it",
         "Should I learn the cello?",
+        "Please change the title to something shorter",
+        "If I moved to Porto, I would sell the car",
+        "Forget the iron thing",
+        "推荐点下午茶喝的",
+        "我妈今年多大岁数",
+        "翻译：我对花生过敏",
+        "帮我润色：我是一名有五年经验的产品经理",
     ],
 )
 def test_what_only_looks_like_it_is_not_kept(message: str) -> None:
