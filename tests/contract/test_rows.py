@@ -602,7 +602,7 @@ def test_a_peek_reads_what_stands_there(path: Path) -> None:
     put(rows, entry(1), entry(2, until="2026-01-01"), entry(3, type="S"))
     with peek(path) as index:
         assert index.stamps("owner") == {"MEMORY.md": (1, 2)}
-        assert index.lines("owner") == [Line(f"i{at}", f"line {at}", "W", "MEMORY.md", at) for at in (1.0, 2.0)]
+        assert index.lines("owner") == [Line(f"i{each}", f"line {each}", "W", "MEMORY.md", each) for each in (1, 2)]
         assert (index.count("owner"), index.count("nobody")) == (3, 0)
     rows.close()
     path.write_bytes(b"no database")

@@ -5,7 +5,6 @@ nothing of how the memory works; after some steps and at the end everything that
 """
 
 import asyncio
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ from typing import Final
 
 import pytest
 from surfaces import calls_of, files_of, served_of
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 from gateway_memory import Config, Facts, GatewayMemory, Session
 from gateway_memory.config.settings import IdentitySettings
@@ -374,10 +373,10 @@ async def live(seed: int) -> None:
             await life.memory.__aexit__(None, None, None)
 
 
-SAMPLE: Final = 4 if os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").startswith("postgres") else 12
+SAMPLE: Final = examples(12, 200)
 
 
-@pytest.mark.parametrize("seed", range(200 if THOROUGH else SAMPLE))
+@pytest.mark.parametrize("seed", range(SAMPLE))
 def test_nothing_forgotten_appears(seed: int) -> None:
     asyncio.run(live(seed))
 

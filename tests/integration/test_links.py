@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside import parts
-from thorough import THOROUGH
+from thorough import examples
 
 from gateway_memory import Config, Facts, GatewayMemory, Session
 from gateway_memory.cli.main import main
@@ -454,7 +454,7 @@ steps = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=200 if THOROUGH else 12)
+@settings(max_examples=examples(12, 200))
 @given(steps=st.lists(steps, min_size=6, max_size=18))
 async def test_in_any_order_each_has_what_is_theirs_and_nothing_forgotten(
     steps: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory

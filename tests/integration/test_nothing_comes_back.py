@@ -11,7 +11,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 from gateway_memory import OWNER, GatewayMemory, Session, load_config
 from gateway_memory.hooks.start import opening as hook_opening
@@ -185,7 +185,7 @@ async def live(steps: list[tuple[str, int]]) -> None:
 
 
 @settings(
-    max_examples=100 if THOROUGH else 12,
+    max_examples=examples(12, 100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not THOROUGH,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, Session
@@ -439,7 +440,7 @@ class Life:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_nothing_that_waits_is_told_and_nothing_is_lost(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar, get_args
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from thorough import THOROUGH
+from thorough import THOROUGH, examples
 
 from gateway_memory import OWNER, GatewayMemory, Session
 from gateway_memory.edge.phrases import Language, say
@@ -34,8 +34,6 @@ T = TypeVar("T")
 
 ON_POSTGRES: Final = os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").startswith("postgres")
 BEGIN: Final = "2026-11-25T09:00:00+00:00"
-SAMPLE: Final = 2 if ON_POSTGRES else 6
-"""The examples of the usual run: it takes half a minute of a quiet machine."""
 OVER: Final = ("(over)", "（已过去）")
 DOUBTED: Final = ("(may be outdated)", "（可能已过时）")
 
@@ -546,7 +544,7 @@ def test_what_is_told_is_true_on_the_day() -> None:
     run_state_machine_as_test(
         TrueOnTheDay,
         settings=settings(
-            max_examples=300 if THOROUGH else SAMPLE,
+            max_examples=examples(6, 300),
             stateful_step_count=20 if THOROUGH else 12,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

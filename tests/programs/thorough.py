@@ -5,9 +5,12 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-__all__ = ["THOROUGH", "amount", "sample"]
+__all__ = ["THOROUGH", "amount", "examples", "sample"]
 
 THOROUGH = os.environ.get("GATEWAY_MEMORY_THOROUGH", "") not in ("", "0")
+
+_OVER_POSTGRES = os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").startswith("postgres")
+_FEWER_OVER_POSTGRES = 3
 
 T = TypeVar("T")
 
@@ -15,6 +18,11 @@ T = TypeVar("T")
 def amount(usual: int, thorough: int) -> int:
     """Return how many there are to be."""
     return thorough if THOROUGH else usual
+
+
+def examples(usual: int, thorough: int) -> int:
+    """Return how many random lives to try. Over PostgreSQL each takes longer, and the files' run has tried them."""
+    return thorough if THOROUGH else usual // _FEWER_OVER_POSTGRES if _OVER_POSTGRES else usual
 
 
 def sample(cases: Sequence[T], usual: int, seed: str = "") -> list[T]:
