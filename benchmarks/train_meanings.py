@@ -1,12 +1,14 @@
 """Trains what a sentence tells by its vector and words: `python benchmarks/train_meanings.py`.
 
-It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
-(text, act, keep): logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), and what
-is about the memory itself ("meta"). `--left-out` prints first what each head finds of a hand when trained on all
-others, and takes ten minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before,
-after) like tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything
-changes. A ridge regression tells the second statements that change the first from all others. Without them that
-direction stays as it is.
+It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that
+wrote rows of (text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good
+("wish"), what asks to keep something ("note": its row may have "what", the part that is asked for, which asks no more),
+what is not its speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what of
+it: its row may have the "intent". `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten
+minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
+tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes.
+A ridge regression tells the second statements that change the first from all others. Without them that direction stays
+as it is.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractor.language.sentences import sentences
-from extractor.meaning import WORDS, Kind, direction_of, words_of
+from extractor.meaning import ACTS, WORDS, Act, Kind, direction_of, words_of
 from recall.encoding.encoder import BundledEncoder
 
 RIDGE, LOGISTIC_RIDGE = 0.004, 0.33
@@ -32,6 +34,14 @@ STEPS, STEPS_WITHIN, NEAR = 12, 25, 0.01
 TALK = 3000  # sentences of each file
 LENGTHS = range(8, 120)  # characters of a sentence
 PRECISE = 0.9
+WORDS_OF_ACTS = 2048  # there are few rows of each
+ACT_OF: dict[str, Act] = {
+    "forget_one": "forget",
+    "about_person": "forget",
+    "recall_all": "recall",
+    "recall_when": "recall",
+    "dont_note_this": "not_note",
+}
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
 SAID = Path(__file__).parent / "said"
@@ -51,6 +61,7 @@ class Said:
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
     weights: Vectors
+    words: int = WORDS
 
     @classmethod
     def of(cls, encoder: BundledEncoder, texts: list[str]) -> "Said":
@@ -63,7 +74,11 @@ class Said:
         """Return some of the texts."""
         number = np.cumsum(which) - 1
         words = which[self.rows]
-        return Said(self.vectors[which], number[self.rows[words]], self.places[words], self.weights[words])
+        return Said(self.vectors[which], number[self.rows[words]], self.places[words], self.weights[words], self.words)
+
+    def folded(self, words: int) -> "Said":
+        """Return the texts with fewer places of words."""
+        return Said(self.vectors, self.rows, self.places % words, self.weights, words)
 
     def scores(self, solution: Vectors) -> Vectors:
         """Return the texts' products with a direction; the last weight is its intercept."""
@@ -73,14 +88,18 @@ class Said:
 
     def sums(self, values: Vectors) -> Vectors:
         """Return the transpose's product with a value for each text."""
-        words = np.bincount(self.places, self.weights * values[self.rows], WORDS)
+        words = np.bincount(self.places, self.weights * values[self.rows], self.words)
         return np.asarray(np.r_[values @ self.vectors, words, values.sum()], np.float64)
 
 
 def hands() -> Iterator[Row]:
-    """The rows of all hands."""
+    """The rows of all hands, and the part of a note that is asked for as a row of its own."""
     for path in sorted(SAID.glob("*.jsonl")):
-        yield from ({**json.loads(line), "hand": path.stem} for line in path.read_text("utf-8").splitlines())
+        for line in path.read_text("utf-8").splitlines():
+            row = {**json.loads(line), "hand": path.stem}
+            yield row
+            if "what" in row:
+                yield {"text": row["what"], "act": "tell", "keep": row["keep"], "hand": path.stem}
 
 
 def talk(path: Path) -> list[str]:
@@ -112,7 +131,7 @@ def regression(vectors: Vectors, changes: Which, weights: Vectors) -> Vectors:
 
 def logistic(said: Said, of_kind: Which) -> Vectors:
     """Ridge logistic regression by Newton's method, each step by conjugate gradients; the intercept is last."""
-    solution = np.zeros(said.vectors.shape[1] + WORDS + 1)
+    solution = np.zeros(said.vectors.shape[1] + said.words + 1)
     penalty = np.r_[np.full(len(solution) - 1, LOGISTIC_RIDGE), 1e-3]
     for _ in range(STEPS):
         probability = 1 / (1 + np.exp(-said.scores(solution)))
@@ -135,11 +154,18 @@ def logistic(said: Said, of_kind: Which) -> Vectors:
     return solution
 
 
-def labels_of(rows: list[Row]) -> dict[Kind, Which]:
-    """What each head shall find."""
-    keep = np.array([row["keep"] > 0 for row in rows])
+def labels_of(rows: list[Row]) -> dict[Kind, tuple[Which, Which]]:
+    """The rows from which each head learns, and those that it shall find."""
+    labelled = np.array(["keep" in row for row in rows])
+    keep = np.array([row.get("keep", 0) > 0 for row in rows])
     act = np.array([row["act"] for row in rows])
-    return {"keep": keep, "wish": keep & (act == "wish"), "meta": act == "meta"}
+    return {
+        "keep": (labelled, keep),
+        "wish": (labelled, keep & (act == "wish")),
+        "note": (labelled, act == "note"),
+        "borrowed": (labelled, ~keep & np.isin(act, ("borrowed", "suppose"))),
+        "meta": (np.ones(len(rows), bool), act == "meta"),
+    }
 
 
 def report(said: Said, rows: list[Row]) -> None:
@@ -147,9 +173,10 @@ def report(said: Said, rows: list[Row]) -> None:
     written = np.array([row["hand"] for row in rows])
     for hand in sorted(set(written)):
         found = []
-        for kind, of_kind in labels_of(rows).items():
-            solution = logistic(said.those(written != hand), of_kind[written != hand])
-            scores, right = said.those(written == hand).scores(solution), of_kind[written == hand]
+        for kind, (used, of_kind) in labels_of(rows).items():
+            others, own = used & (written != hand), used & (written == hand)
+            solution = logistic(said.those(others), of_kind[others])
+            scores, right = said.those(own).scores(solution), of_kind[own]
             if 0 < right.sum() < len(right):
                 found.append(f"{kind} {area(scores, right):.3f}, {recall(scores, right):.2f}")
         print(f"{hand}: {'; '.join(found)}", flush=True)
@@ -176,7 +203,23 @@ def packed(solution: Vectors) -> Direction:
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
-def lines_of(directions: dict[Kind, Direction]) -> Iterator[str]:
+def acts(said: Said, rows: list[Row]) -> dict[Act, Direction]:
+    """The directions of what is asked of the memory, each among all that is asked."""
+    intents = [row.get("intent", "") for row in rows]
+    asked = np.array([intent != "" for intent in intents])
+    act = np.array([ACT_OF.get(intent, intent) for intent in intents if intent])
+    those = said.those(asked).folded(WORDS_OF_ACTS)
+    return {each: fitted(those, act == each) for each in ACTS}
+
+
+def fitted(said: Said, of_kind: Which) -> Direction:
+    """The direction of a kind."""
+    solution = logistic(said, of_kind)
+    solution[: said.vectors.shape[1]] *= VECTOR_WEIGHS
+    return packed(solution)
+
+
+def lines_of(directions: dict[str, Direction]) -> Iterator[str]:
     """The lines of the table that holds the result."""
     yield f"# {ABOUT}"
     yield from ("# Made by benchmarks/train_meanings.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
@@ -212,14 +255,13 @@ def main() -> None:
     said = Said.of(encoder, [row["text"] for row in rows])
     if args.left_out:
         report(said, rows)
-    directions: dict[Kind, Direction] = {"change": shipped("change")}
+    directions: dict[str, Direction] = {"change": shipped("change")}
     if args.pairs and args.talk:
         pairs = [json.loads(line) for path in args.pairs for line in path.read_text("utf-8").splitlines()]
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
-    for kind, of_kind in labels_of(rows).items():
-        solution = logistic(said, of_kind)
-        solution[: said.vectors.shape[1]] *= VECTOR_WEIGHS
-        directions[kind] = packed(solution)
+    for kind, (used, of_kind) in labels_of(rows).items():
+        directions[kind] = fitted(said.those(used), of_kind[used])
+    directions |= acts(said, rows)
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 

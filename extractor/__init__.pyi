@@ -14,7 +14,13 @@ from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
+from .meaning import Act as Act
 from .meaning import Meaning as Meaning
+from .meaning import act_of as act_of
+from .meaning import asked_for as asked_for
+from .meaning import asks_of_memory as asks_of_memory
+from .meaning import clauses_of_note as clauses_of_note
+from .meaning import frame_of as frame_of
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
 from .merge.decide import OPEN as OPEN

@@ -10,12 +10,31 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from operator import mul
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
+
+from gateway_memory.ground.tables import simplified
 
 from .tables import table
 from .types import Candidate, traits_of
 
-Kind: TypeAlias = Literal["change", "keep", "wish", "meta"]
+Kind: TypeAlias = Literal["change", "keep", "wish", "note", "borrowed", "meta"]
+Act: TypeAlias = Literal[
+    "forget",
+    "forget_last",
+    "forget_today",
+    "forget_all",
+    "not_note",
+    "pause",
+    "resume",
+    "correct",
+    "undo",
+    "recall",
+    "who_reads",
+]
+"""What is asked of the memory itself: to forget something, what was said last, all of today, or everything; not to
+note the message; to stop noting, or to go on; to correct or bring back something; to tell what it knows, or who can
+read it."""
+ACTS: Final[tuple[Act, ...]] = get_args(Act)
 
 _TABLE: Final = table("directions")
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
@@ -30,14 +49,22 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 1.0
+_KEEP: Final = 0.5
 _KEEP_AT_ALL: Final = -3.0
 _KEEP_POINTED_AT: Final = -0.8
+_KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
-_ABOUT_MEMORY: Final = 1.5
-_ABOUT_MEMORY_THOUGH_ASKED: Final = 2.0
+_NOTE: Final = -0.5
+_BORROWED: Final = 0.5
+_ABOUT_MEMORY: Final = 0.0
+_ABOUT_MEMORY_PERHAPS: Final = -1.5
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
+_LONGEST_FRAME: Final = 300  # characters, of which the end has …
+_FRAME_END: Final = 100
+_CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )")
+_AROUND: Final = " \t,，、:：;；-–—*_。.!！"
 _CONFIDENCE: Final = 0.75
+_CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
 
 
@@ -45,18 +72,21 @@ _LONGEST_WHOLE: Final = 160  # characters
 class Meaning:
     """What a text tells. change: that something has changed, about 1, or has not, about -1.
 
-    keep: the log-odds that it is worth keeping. wish: that it wishes something of the assistant for good. meta: that it
-    is about the memory itself: "forget what I said".
+    The others are log-odds. keep: that it is worth keeping. wish: that it wishes something of the assistant for good.
+    note: that it asks to keep something. borrowed: that it is a text, a part or a supposition, and not its speaker's
+    own. meta: that it asks something of the memory itself: "forget what I said".
     """
 
     change: float
     keep: float
     wish: float
+    note: float
+    borrowed: float
     meta: float
 
 
 @cache
-def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
+def direction_of(kind: Kind | Act) -> tuple[float, float, "array[int]"]:
     """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
     entries = dict(_TABLE.texts(kind))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
@@ -64,19 +94,31 @@ def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
 
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    dimension = len(direction_of("change")[2])
-    if encoder != _ENCODER or len(vector) != dimension:
+    if not _is_read(vector, encoder):
         return None
     words = words_of(text)
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    return Meaning(**{kind: _directed(kind, vector, words) for kind in kinds})
 
-    def directed(kind: Kind) -> float:
-        step, intercept, direction = direction_of(kind)
-        score = math.fsum(map(mul, vector, direction))
-        if len(direction) > dimension:
-            score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
-        return step * score + intercept
 
-    return Meaning(change=directed("change"), keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
+def act_of(text: str, vector: Sequence[float], encoder: str) -> Act | None:
+    """Return what a request about the memory most likely asks; None for another encoder than the bundled one."""
+    if not _is_read(vector, encoder):
+        return None
+    words = words_of(text)
+    return max(ACTS, key=lambda act: _directed(act, vector, words))
+
+
+def _is_read(vector: Sequence[float], encoder: str) -> bool:
+    return encoder == _ENCODER and len(vector) == len(direction_of("change")[2])
+
+
+def _directed(kind: Kind | Act, vector: Sequence[float], words: Mapping[int, float]) -> float:
+    step, intercept, direction = direction_of(kind)
+    score, places = math.fsum(map(mul, vector, direction)), len(direction) - len(vector)
+    if places:
+        score += math.fsum(weight * direction[len(vector) + place % places] for place, weight in words.items())
+    return step * score + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:
@@ -84,7 +126,7 @@ def words_of(text: str) -> Mapping[int, float]:
 
     Words that follow each other have places too, and its beginning, end and length.
     """
-    words = _TOKEN.findall(text.lower())
+    words = _TOKEN.findall(simplified(text).lower())
     parts = {f"length {min(_LONGEST_STEP, len(words) // _LENGTH_STEP)}", *words}
     parts.update(map(" ".join, pairwise(words)))
     parts.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
@@ -99,28 +141,73 @@ def understood(
 ) -> Candidate | None:
     """Return a candidate of the rules as what it means; None where it says nothing to keep.
 
-    meaning: of its content; of_sentence: of the sentence in which it was stated; of_message: of the whole message, None
-    for a long one. Without a meaning, what the rules have read stands alone.
+    meaning: of its content; of_sentence: of the sentence in which it was stated; of_message: of the whole message.
+    Without a meaning, what the rules have read stands alone.
     """
     if meaning is None:
         return _without_meaning(candidate)
     sentence = of_sentence or meaning
     message = of_message or sentence
-    keep, meta = (sentence.keep + message.keep) / 2, max(sentence.meta, message.meta)
     candidate = replace(candidate, telling=meaning.change)
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = max(meaning.keep, sentence.keep) >= _KEEP_POINTED_AT
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
-    if meta >= (_ABOUT_MEMORY_THOUGH_ASKED if candidate.explicit else _ABOUT_MEMORY):
+    if asks_of_memory(message) or asks_of_memory(sentence):
         return None
+    if message.borrowed >= _BORROWED and message.borrowed > message.note:
+        return None
+    if message.note >= _NOTE or sentence.note >= _NOTE:
+        return _noted(candidate, sentence)
     if candidate.explicit:
-        return candidate
+        return candidate if sentence.keep >= _KEEP_AT_ALL else None
+    keep = (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return None
     read = not candidate.only_as
     return (
         _confirmed(candidate, meaning, sentence) if read else _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
     )
+
+
+def frame_of(message: str) -> str:
+    """Return what tells whose words a message is: its beginning and its end."""
+    if len(message) <= _LONGEST_FRAME:
+        return message
+    return f"{message[: _LONGEST_FRAME - _FRAME_END]} {message[-_FRAME_END:]}"
+
+
+def clauses_of_note(content: str) -> list[str]:
+    """Return the clauses of what shall be kept, in whose first or last the asking may stand: "hold on to this, …"."""
+    clauses = [clause for clause in _CLAUSE_END.split(content) if clause.strip()]
+    return clauses if len(clauses) > 1 else []
+
+
+def asked_for(content: str, clauses: Sequence[tuple[str, Meaning | None]]) -> str:
+    """Return what shall be kept without the clauses around it that only ask to keep it."""
+    rest = list(clauses)
+    while len(rest) > 1 and _only_asks(rest[0][1]):
+        rest.pop(0)
+    while len(rest) > 1 and _only_asks(rest[-1][1]):
+        rest.pop()
+    return content if len(rest) == len(clauses) else "".join(clause for clause, _ in rest).strip(_AROUND)
+
+
+def _only_asks(meaning: Meaning | None) -> bool:
+    return meaning is not None and max(meaning.note, meaning.meta) >= _NOTE and meaning.keep < max(meaning.note, meaning.meta)
+
+
+def asks_of_memory(meaning: Meaning, *, perhaps: bool = False) -> bool:
+    """Return whether a text asks something of the memory itself, and not to keep something; perhaps: it may do so."""
+    return meaning.meta >= (_ABOUT_MEMORY_PERHAPS if perhaps else _ABOUT_MEMORY) and meaning.meta > meaning.note
+
+
+def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:
+    """Return what a message asks to keep, or states beside it."""
+    if not candidate.explicit and sentence.keep < _KEEP_NOTED:
+        return None if not candidate.only_as else _only_as_change(candidate)
+    wish = "wish" in candidate.only_as and sentence.wish >= _WISH
+    noted = _wish(candidate, candidate.content) if wish else replace(candidate, only_as=frozenset(), importance="high")
+    return replace(noted, explicit=True, confidence=max(noted.confidence, _CONFIDENCE_NOTED))
 
 
 def _without_meaning(candidate: Candidate) -> Candidate | None:

@@ -8,7 +8,7 @@ from extractor import Candidate, Known, decide, statements, without_commands
 from gateway_memory.capture.executor import Draft, known
 from gateway_memory.capture.merger import Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.capture.requests import memories_meant
+from gateway_memory.capture.requests import Request, memories_meant
 from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
@@ -16,7 +16,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Retired, Settled
-from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
+from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of, terms_of
 from recall import Near, Stored
 
 _BY_WISH: Final = "asked"
@@ -69,26 +69,63 @@ class Forgetter(Changer):
                 not quotable.gone.issuperset(turns) or learnt or recorded or any(each.content for each in observations)
             ):
                 return None
-            session_name = self._unwritten(TALK, session_id, self._runtime.timestamp())
+            name = self._unwritten(TALK, session_id, self._runtime.timestamp())
             new = sum(turn not in quotable.gone for turn in turns)
-            return new, await self._forget_turns(draft, episodes, learnt=learnt, session_name=session_name)
+            return new, await self._forget_turns(draft, episodes, learnt=learnt, sessions=[name])
 
-    async def by_wish(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
-        """Execute a request "forget that …", and return whether a memory was certain to be meant.
+    async def since(self, scope: Scope, at: float) -> tuple[int, int]:
+        """Forget all that was said and learnt since a time (epoch seconds), in one change.
 
-        If none is certain, `/memory forget` shows the possible ones. Text that was never a memory may still have been
-        said, so it is withheld from records and openings.
+        Returns the number of exchanges and of memories.
         """
         await self._storage.follower.refresh(scope)
+        async with self._executor.drafting(scope, "command") as draft:
+            said = await self._all_said(scope)
+            begun = {each.session_id: each.at for each in reversed(said)}
+            episodes = [each for each in said if each.at >= at]
+            gone = (await self._storage.episodes.quotable(scope.key, [each.turn for each in episodes])).gone
+            episodes = [each for each in episodes if each.turn not in gone]
+            rows = await self._storage.recaller.newest(scope.key, await self._storage.recaller.count(scope.key))
+            learnt = [row for row in rows if row.entry.at >= at and is_writable(row.file)]
+            now, sessions = self._runtime.timestamp(), dict.fromkeys(each.session_id for each in episodes)
+            names = [self._unwritten(TALK, each, now) for each in sessions if begun[each] >= at]
+            memories = [await self._merger.memory(scope, row) for row in learnt]
+            if not (episodes or memories):
+                return 0, 0
+            return len(episodes), await self._forget_turns(draft, episodes, learnt=memories, sessions=names)
+
+    async def by_wish(self, scope: Scope, turn: PendingTurn, request: Request) -> None:
+        """Carry out a request to forget what was said last, or something that is certain to be meant.
+
+        If no memory is certain, `/memory forget` shows the possible ones. Text that was never a memory may still have
+        been said, so it is withheld from records and openings.
+        """
+        if not request.sure:
+            return
+        if request.act == "forget_last":
+            turns = await self._storage.episodes.of_session(scope.key, turn.session_id)
+            if last := max((each for each in turns if each < turn.id), default=0):
+                await self.exchange(scope, last)
+        elif request.act == "forget" and terms_of(request.what):
+            await self._forget_named(scope, turn, request.what)
+
+    async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        await self._storage.follower.refresh(scope)
         nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        certain = memories_meant(what, nearest).certain
-        if certain:
-            await self.memory(scope, certain, reason=_BY_WISH, turn=turn.id)
+        meant = memories_meant(what, nearest)
+        if meant.certain:
+            await self.memory(scope, meant.certain, reason=_BY_WISH, turn=turn.id)
         elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats
             await self._storage.turns.leave_unsaid([turn.id])
-        elif without_commands(what) == what:  # a command to the machine is not a wish of the user
+        elif not meant.possible and without_commands(what) == what:  # a command to the machine is no wish of the user
             await self._withhold(scope, turn, what)
-        return certain is not None
+
+    async def _all_said(self, scope: Scope) -> list[Episode]:
+        """Return all exchanges of a scope, oldest first."""
+        said: list[Episode] = []
+        while part := await self._storage.episodes.all_of(scope.key, said[-1].turn if said else 0, _AT_ONCE):
+            said += part
+        return said
 
     async def alike(self, scope: Scope, forgotten: Mapping[str, float]) -> None:
         """Forget the memories that say the same as texts that were forgotten elsewhere, if they were said before.
@@ -125,11 +162,11 @@ class Forgetter(Changer):
         episodes: Sequence[Episode],
         *,
         learnt: Sequence[MemoryRecord] = (),
-        session_name: MemoryRecord | None = None,
+        sessions: Sequence[MemoryRecord] = (),
     ) -> int:
         """Add to a draft that exchanges are forgotten with what was learnt from them; return the number of memories.
 
-        learnt: further memories. session_name: names the session, if all of it is forgotten.
+        learnt: further memories. sessions: name those of which all is forgotten.
         """
         scope, turns = draft.scope, [episode.turn for episode in episodes]
         memories = {each.id: each for each in [*learnt, *await self._storage.ledger.of_turns(scope.key, turns)]}
@@ -139,7 +176,7 @@ class Forgetter(Changer):
         memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
         reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
         draft.settled += [Settled(id=each.memory.id, state="forgotten") for each in reviews]
-        names = [self._name(episode) for episode in episodes] + ([session_name] if session_name else [])
+        names = [*(self._name(episode) for episode in episodes), *sessions]
         sides = [side for episode in episodes for side in (episode.user, episode.reply)]
         words = [text for side in sides for text in sentences_of(side)]
         await self._forget(draft, [*memories.values(), *names], "command", more=words)

@@ -12,7 +12,11 @@ from extractor import (
     Decision,
     Doubt,
     Known,
+    Meaning,
+    asked_for,
+    clauses_of_note,
     doubt_of,
+    frame_of,
     meaning_of,
     says,
     stands_alone,
@@ -32,8 +36,6 @@ from gateway_memory.sync.follower import Storage, record_of
 from recall import Near, Stored
 
 _LOADING_SECONDS: Final = 10
-_LONGEST_UNDERSTOOD: Final = 300
-"""Characters of a message that is judged as a whole, too: longer ones say many things."""
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
 _LOOKED_BACK: Final = 200
 """The newest changes among which a retraction looks for what the memory had replaced."""
@@ -62,20 +64,34 @@ class Merger:
 
         Without a vector, what the rules have read stands alone.
         """
-        unread = any(candidate.only_as for candidate in candidates)
+        if not candidates:
+            return []
         contents = [one_line(candidate.content) for candidate in candidates]
         said = [one_line(candidate.sentence) or text for candidate, text in zip(candidates, contents, strict=True)]
-        whole = message if len(message) <= _LONGEST_UNDERSTOOD else ""
-        texts = list(dict.fromkeys([*contents, *said, *([whole] if whole and candidates else [])]))
-        encoder, vectors = await self._storage.recaller.encoded(texts, _LOADING_SECONDS if unread else NEAREST_SECONDS)
-        meanings = {
-            text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
-            for text, vector in zip(texts, vectors, strict=True)
-        }
-        return [
-            understood(candidate, meanings[content], meanings[sentence], meanings.get(whole))
+        whole = frame_of(message)
+        seconds = _LOADING_SECONDS if any(candidate.only_as for candidate in candidates) else NEAREST_SECONDS
+        meanings = await self._meanings([*contents, *said, whole], seconds)
+        found = [
+            understood(candidate, meanings[content], meanings[sentence], meanings[whole])
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
+        clauses = [clauses_of_note(each.content) if each and each.explicit else [] for each in found]
+        if not any(clauses):
+            return found
+        meanings = await self._meanings([clause for each in clauses for clause in each], NEAREST_SECONDS)
+        return [
+            each and replace(each, content=asked_for(each.content, [(clause, meanings[clause]) for clause in parts]))
+            for each, parts in zip(found, clauses, strict=True)
+        ]
+
+    async def _meanings(self, texts: Sequence[str], seconds: float) -> Mapping[str, Meaning | None]:
+        """Return what texts tell; None for one whose vector is not there within some seconds."""
+        each = list(dict.fromkeys(texts))
+        encoder, vectors = await self._storage.recaller.encoded(each, seconds)
+        return {
+            text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
+            for text, vector in zip(each, vectors, strict=True)
+        }
 
     async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
         """Return the memories to compare each candidate with."""

@@ -22,7 +22,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope, shared_for
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
-from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
+from gateway_memory.capture.requests import asks_to_keep_masked, request_in
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime, compute
@@ -41,6 +41,8 @@ _GATHER_SECONDS: Final = 0.05
 _GATHERINGS: Final = 6
 _ADOPT_SECONDS: Final = 5.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
+_LOADING_SECONDS: Final = 10
+"""How long a message waits for its vector: an encoder takes long to load on a busy machine."""
 
 TRANSIENT: Final = (OSError, StoreError, RecallError)
 """Errors such as a full disk or a lock timeout. The turn waits and is retried."""
@@ -176,10 +178,12 @@ class RulesStage:
     async def _extract(self, scope: Scope, turn: PendingTurn) -> Sequence[Candidate]:
         if not turn.extract:
             return ()
-        what = asked_to_forget(turn.user)
-        # A wish that another program was told concerns no memory of ours.
-        if what is not None and (turn.imported or await self._changes.forgetter.by_wish(scope, turn, what)):
-            return ()
+        if request := await request_in(self._storage.recaller, turn.user, _LOADING_SECONDS):
+            # A wish that another program was told concerns no memory of ours.
+            if not turn.imported:
+                await self._changes.forgetter.by_wish(scope, turn, request)
+            if request.sure:
+                return ()
         return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
 
     async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
@@ -203,7 +207,7 @@ class BatchStage:
     name = "batch"
     state: TurnState = "ruled"
 
-    def __init__(self, runtime: Runtime, store: Store, filing: Filing, reader: Reader) -> None:
+    def __init__(self, runtime: Runtime, store: Storage, filing: Filing, reader: Reader) -> None:
         timing = runtime.settings.auto_extract
         self.debouncer = Debouncer(timing.debounce_seconds, timing.max_wait_seconds)
         self._runtime = runtime
@@ -245,7 +249,7 @@ class BatchStage:
         if not verdict.keep:
             return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
-        turns, earlier = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (turns, earlier))
+        turns, earlier = [await self._without_requests(part) for part in (turns, earlier)]
         reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=earlier)
         draft.decided = reading.decided
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
@@ -276,6 +280,11 @@ class BatchStage:
                 waiting = await self._store.turns.waiting("ruled", session_id=session_id)
                 self._again.update(turn.id for turn in waiting)
                 self.debouncer.touch(session_id, asyncio.get_running_loop().time())
+
+    async def _without_requests(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Return turns without those that ask something of the memory itself."""
+        asked = [await request_in(self._store.recaller, turn.user) for turn in turns]
+        return [turn for turn, request in zip(turns, asked, strict=True) if not (request and request.sure)]
 
     def _keep(self, turns: Sequence[PendingTurn]) -> None:
         self._earlier[turns[-1].session_id] = [

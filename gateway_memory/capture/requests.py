@@ -1,29 +1,44 @@
-"""What people ask of the memory in plain words: to forget something, or to keep a secret, which is masked."""
+"""What people ask of the memory in plain words: to forget something, to pause, or to keep a secret, which is masked."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor import Cleaned, clean, differ, polarity, same_text, without_holes
+from extractor import Act, Cleaned, act_of, asks_of_memory, clean, differ, meaning_of, polarity, same_text, without_holes
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
-from gateway_memory.ground.tables import tables_in
+from gateway_memory.ground.tables import has_han, simplified, tables_in
 from gateway_memory.store.documents import is_writable
-from recall import Near, Stored, render_block, text_overlap
+from gateway_memory.store.withheld import terms_of
+from recall import Near, Recaller, Stored, render_block, text_overlap
 
-# Parse "forget that …" and "忘掉…": find the one memory that is certainly meant, or those that may be.
+# A request is recognised by its meaning, and what it names by the words that are left when the asking is taken away.
 
-_PATTERNS: Final = tables_in(__file__)("requests").patterns()
-_SIMPLIFIED: Final = str.maketrans("請煩幫將別記關於憶錄條這從裡裏刪後個們", "请烦帮将别记关于忆录条这从里里删后个们")
+_TABLE: Final = tables_in(__file__)("requests")
+_PATTERNS: Final = _TABLE.patterns()
+_ASKING: Final = _TABLE.sets("words")["asking"]
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 CERTAIN: Final = 0.6
-"""The minimum word Jaccard similarity of the memory that is meant …"""
+"""The minimum share of the request that stands in the memory that is meant, or word Jaccard similarity of both …"""
 LEAD: Final = 0.2
 """… and its minimum lead over the next one."""
 POSSIBLE: Final = 0.2
 NEAR_IN_MEANING: Final = 0.59
 """The minimum cosine similarity of a memory in other words or another language that is shown. It is never certain."""
+_CONTAINED: Final = 0.8
+"""What containing all words of a request weighs beside repeating it."""
 _MOST_POSSIBLE: Final = 5
 _LONGEST: Final = 400
+_SECONDS: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a message asks of the memory itself. what: the words that name it, "" for none. sure: whether it does."""
+
+    act: Act
+    what: str
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,22 +49,36 @@ class Meant:
     possible: tuple[Stored, ...] = ()
 
 
-def asked_to_forget(message: str) -> str | None:
-    """Return the text that a message asks to forget, or None. The message must be one line and no question."""
-    line = message.strip()
-    if "\n" in line or len(line) > _LONGEST or _PATTERNS["no wish"].search(line):
+async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS) -> Request | None:
+    """Return what a message asks of the memory, or perhaps asks; None for any other message.
+
+    A long message asks nothing, nor does one whose vector is not there in time.
+    """
+    line = " ".join(message.split())
+    if not line or len(line) > _LONGEST:
         return None
-    if english := _PATTERNS["forget"].match(line):
-        return english["what"].strip()
-    simple = line.translate(_SIMPLIFIED)  # one character maps to one character, so that offsets stay valid
-    if (chinese := _PATTERNS["forget Chinese"].match(simple)) and _PATTERNS["of memory Chinese"].search(simple):
-        start, end = chinese.span("what" if chinese["what"] else "before")
-        return line[start:end].strip()
-    return None
+    encoder, (vector,) = await recaller.encoded([line], seconds)
+    numbers = [] if vector is None else vector.tolist()
+    meaning = meaning_of(line, numbers, encoder)
+    if meaning is None or not asks_of_memory(meaning, perhaps=True):
+        return None
+    act = act_of(line, numbers, encoder)
+    return act and Request(act=act, what=object_of(line), sure=asks_of_memory(meaning))
+
+
+def object_of(request: str) -> str:
+    """Return the words of a request that name its object, without those that only ask: "the killarney job"."""
+    if has_han(request):
+        plain = _PATTERNS["asking Chinese"].sub(" ", simplified(request))
+        return " ".join(_TOKEN.findall(plain))
+    words = _TOKEN.findall(request)
+    return " ".join(word for word in words if word.lower().replace("’", "'") not in _ASKING)
 
 
 def memories_meant(what: str, near: Sequence[Near]) -> Meant:
     """Return the memories that a request names, given its nearest memories."""
+    if not terms_of(what):
+        return Meant()
     items = [item for item in near if item.stored.entry.kind == "item" and is_writable(item.stored.file)]
     scored = sorted(((_share(what, item), item.stored) for item in items), key=lambda pair: -pair[0])
     possible = tuple(stored for share, stored in scored if share >= POSSIBLE)
@@ -76,7 +105,9 @@ def _share(what: str, item: Near) -> float:
     """Return how much of the request the memory contains: Jaccard, and at least 0.9 for a verbatim match."""
     request, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
     within = 0.9 if len(request) > 1 and request in text else 0.0
-    return max(within, text_overlap(what, item.stored.entry.text))
+    terms = terms_of(what)
+    contained = _CONTAINED * len(terms & terms_of(item.stored.entry.text)) / len(terms)
+    return max(within, contained, text_overlap(what, item.stored.entry.text))
 
 
 # Tell users who ask to keep a secret that it was masked. Without a notice they would assume that it was stored.
