@@ -17,6 +17,7 @@ from gateway_memory.store.validity import Told
 from notifier import Inbox
 
 if TYPE_CHECKING:
+    from gateway_memory.context.requested import Requested
     from gateway_memory.store.plan import MemoryRecord
     from gateway_memory.store.report import ReplyReport
     from gateway_memory.store.withheld import Withheld
@@ -301,6 +302,8 @@ class Session:
         """The ids of the memories that were recalled for the current reply."""
         self.report: ReplyReport | None = None
         """What was considered for the current reply."""
+        self.asked: tuple[str, "Requested | None"] = ("", None)
+        """The current message, and what it asks of the memory itself."""
         self.called = Called("", "")
         """What the host calls who speaks, and the chat."""
         self.called_stored = Called("", "")

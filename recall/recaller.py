@@ -96,9 +96,10 @@ class Recaller:
         self._embedder = self._embedders[0] if self._embedders else None
         self._background = None
         self._starting: asyncio.TimerHandle | None = None
+        self._on_server = encoder is None and provider_of(settings.embedder.provider).is_server
         if self._embedder is not None:
             size = BUNDLED_BATCHES
-            if provider_of(settings.embedder.provider).is_server and encoder is None:
+            if self._on_server:
                 texts = settings.embedder.batch_size
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
@@ -302,6 +303,11 @@ class Recaller:
         """Start to encode a text for which `nearest` will be called."""
         if self._embedder is not None:
             _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
+
+    @property
+    def encodes_here(self) -> bool:
+        """Whether no server receives the texts that are encoded."""
+        return not self._on_server
 
     async def encoded(self, texts: Sequence[str], timeout_seconds: float) -> "tuple[str, list[Vector | None]]":
         """Return the encoder's name, and the vectors of texts; None for those that are not there in time.

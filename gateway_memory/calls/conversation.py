@@ -9,7 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
+from gateway_memory.capture.requests import request_in
 from gateway_memory.context.builder import Context, with_notice
+from gateway_memory.context.requested import Requested
 from gateway_memory.edge.content import (
     Content,
     as_query,
@@ -24,7 +26,7 @@ from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Metrics, Runtime
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import Called, Position, Session, Who
+from gateway_memory.session import FEATURES, Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
@@ -238,6 +240,7 @@ class ConversationCalls(Calls):
                 context = Context()
             context = with_notice(context, session, query)
         session.receive(query.text)
+        session.asked = (query.text, context.request)
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
@@ -266,7 +269,7 @@ class ConversationCalls(Calls):
         that name. The call returns 0.
 
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
-        keeps none, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
+        keeps none, the user asked that it is not, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
         machine, and the database gives it its number later. So whatever is not 0 was kept.
 
         Raises:
@@ -285,6 +288,8 @@ class ConversationCalls(Calls):
             await opened.starter.ready_to_write(session)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
+            if not await _kept_as_asked(opened, session, message):
+                return 0
             return await opened.intake.accept_turn(session, message, answer, at=when, turn_id=turn_id)
 
     async def observe(
@@ -467,6 +472,24 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         look = opened.starter.start_if_deleted(session)
         deliver_pending = await opened.builder.runner.completes("deleted", left, look)
     return await opened.builder.build(session, message, at, deadline, deliver_pending=deliver_pending)
+
+
+async def _kept_as_asked(opened: OpenMemory, session: Session, message: str) -> bool:
+    """Carry out what a message asks of the session, and return whether its turn is kept.
+
+    The user may ask not to note it, to note nothing more, or to go on.
+    """
+    (asked, request), text = session.asked, as_query(message).text
+    if asked != text:  # there was no `before_reply`
+        read = await request_in(opened.storage.recaller, text) if opened.storage.recaller.encodes_here else None
+        request = read and Requested(act=read.act, sure=read.sure)
+    session.asked = ("", None)
+    if request is None or not request.sure or request.act not in ("not_note", "pause", "resume"):
+        return True
+    if request.act != "not_note":
+        session.switches.set(FEATURES, on=request.act == "resume")
+        await opened.starter.switched(session)
+    return False
 
 
 def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from extractor import Cleaned, is_greeting, is_small_talk, traits_of
-from gateway_memory.capture.requests import masked_block
+from gateway_memory.capture.requests import masked_block, request_in
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
@@ -33,6 +33,7 @@ from gateway_memory.context.hits import (
     told_hits,
     without_repeats,
 )
+from gateway_memory.context.requested import Requested, requested
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.session import Session
@@ -77,6 +78,7 @@ class Context:
     late), "empty" (nothing relevant), "disabled" or "timeout". recalled: the relevant memories, best first, including
     those that are in the session's context already, which `text` leaves out. updates: what other sessions learnt, and
     what was forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
+    request: what the message asks of the memory itself, None for any other message.
     report: what was considered, and why it was injected or left out; None where recall is off.
     """
 
@@ -85,6 +87,7 @@ class Context:
     recalled: tuple[Hit, ...] = ()
     updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
+    request: Requested | None = None
     report: ReplyReport | None = None
 
 
@@ -118,6 +121,7 @@ class _Reply:
     in_context: list[Hit] = field(default_factory=list)
     over_budget: list[Hit] = field(default_factory=list)
     withheld: frozenset[str] = frozenset()
+    request: Requested | None = None
     milliseconds: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
@@ -242,6 +246,7 @@ class ContextBuilder:
         self._inject_changes(reply)
         await self._inject_updates(reply)
         await self._inject_memories(reply)
+        await self._inject_request(reply)
         await self._inject_notice(reply)
         for block in reply.blocks:
             session.in_context.tell(block)
@@ -253,6 +258,7 @@ class ContextBuilder:
             recalled=reply.recalled,
             updates=reply.updates,
             changes=reply.changes,
+            request=reply.request,
             report=reply.report(holding) if session.on("autoRecall") else None,
         )
 
@@ -375,6 +381,24 @@ class ContextBuilder:
         if fresh:
             reply.blocks.append(coming_block(fresh, session.settings.auto_recall.max_injected_tokens))
             session.in_context.inject([(each.id, each.text) for each in fresh])
+
+    async def _inject_request(self, reply: _Reply) -> None:
+        """Tell the assistant what the message asks of the memory itself, so that it promises nothing else."""
+        session, message = reply.session, reply.message
+        if not (session.on("autoExtract") or session.incognito) or is_small_talk(message):
+            return
+        if session.incognito and not self._storage.recaller.encodes_here:  # a server would receive the message
+            return
+        with reply.timed("request"):
+            request = await request_in(self._storage.recaller, message, reply.within(_JOURNAL_WITHIN))
+            if request is None or (session.incognito and request.act != "resume"):
+                return
+            today = Today(reply.at.timestamp(), self._runtime.zone)
+            telling = requested(self._storage, session, request, message, today)
+            found = await self.runner.run("request", reply.left(), telling)
+        if found:
+            reply.request, block = found
+            reply.blocks.append(block)
 
     async def _inject_notice(self, reply: _Reply) -> None:
         """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""
