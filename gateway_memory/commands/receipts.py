@@ -92,7 +92,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
     for each in plan.settled:
         review = await ports.storage.reviews.find(scope.key, each.id)
-        lines.append(say(language, "undone_review", id=each.id, text=review.memory.text if review else ""))
+        lines.append(say(language, "undone_review", id=each.id, text=review.memory.text if review else each.id))
     zone = ports.memory.zone
     lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in unwritten]
     moved = [item.memory for item in plan.moved]

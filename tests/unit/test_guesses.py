@@ -171,7 +171,7 @@ async def test_a_pause_leaves_nothing_until_it_ends(memory: GatewayMemory, sessi
     await memory.flush()
     assert (await memory.record(session, "list"))["memories"] == []
     assert "autoExtract" in str(await memory.command(session, "/memory continue"))
-    assert not session.incognito
+    assert session.on("autoExtract")
     await memory.after_reply(session, user="I like black tea.", reply="I see.")
     await memory.flush()
     assert [each["text"] for each in (await memory.record(session, "list"))["memories"]] == ["I like black tea"]
