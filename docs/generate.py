@@ -77,17 +77,22 @@ IN_CHINESE: Final = (
 )
 
 
+_ALSO: Final = 4
+"""The other words for a command that are shown; `/memory help NAME` tells all of them."""
+
+
 def chat_commands(language: Language) -> Iterator[str]:
     """Yield the table of the chat's commands."""
     chinese = language == "zh"
     yield from (
-        ("| 命令 | 中文名 | 作用 | 改动记忆或会话 |", "|---|---|---|---|")
+        ("| 命令 | 也可以写 | 作用 | 改动记忆或会话 |", "|---|---|---|---|")
         if chinese
         else ("| command | also | what it does | changes something |", "|---|---|---|---|")
     )
     for command in COMMANDS:
         changes = ("是" if chinese else "yes") if command.changes else ""
-        yield _row(f"`{CHAT} {command.usage(language)}`", command.chinese, command.help[language], changes)
+        also = ", ".join((command.called("en" if chinese else "zh"), *command.also(language)[:_ALSO], "…"))
+        yield _row(f"`{CHAT} {command.usage(language)}`", also, command.help[language], changes)
 
 
 def search_options(language: Language) -> Iterator[str]:

@@ -252,6 +252,11 @@ class Switches:
         self.features = {**self.features, **dict.fromkeys(features, on)}
         self.count += 1
 
+    def clear(self) -> None:
+        """Take every switch back: the config decides again."""
+        self.features = {}
+        self.count += 1
+
 
 class Called(NamedTuple):
     """What the host calls who speaks, and the chat; "" for what it does not say."""

@@ -30,9 +30,10 @@ from gateway_memory.context.trial import Trials
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime, begin_in_background, compute_threads, run_in_background
-from gateway_memory.session import SessionRegistry
+from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
+from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
 from gateway_memory.sync.storage import open_storage
@@ -139,6 +140,7 @@ class OpenMemory:
             changes=changes,
             links=self.links,
             caught_up=processor.caught_up,
+            remember=self._remember,
             switched=starter.switched,
             health=health,
         )
@@ -160,6 +162,10 @@ class OpenMemory:
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
+
+    async def _remember(self, session: Session, words: str) -> ReceiptLine | None:
+        await self.starter.ready_to_write(session)
+        return await self.saver.remember(session, words)
 
     def _open_health(self, stack: AsyncExitStack, models: Models) -> HealthKeeper:
         runtime, recaller, opened_at = self.runtime, self.storage.recaller, self.runtime.timestamp()

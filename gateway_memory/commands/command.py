@@ -1,6 +1,7 @@
 """What a command is, in the chat and in the shell: its entry in a table, what it gets, and what it answers."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, Literal, Protocol
@@ -13,6 +14,7 @@ from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import local_time
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
+from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper
@@ -103,8 +105,9 @@ class CommandPorts:
     """Everything that a command may use.
 
     memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
-    waits until a session's turns are processed, at most so many seconds. switched: makes a session's switches hold for
-    every process. health: how the workspace is.
+    waits until a session's turns are processed, at most so many seconds. remember: keeps what a person asks to
+    remember in a session; None if nothing of it may be kept. switched: makes a session's switches hold for every
+    process. health: how the workspace is.
     """
 
     memory: Commanded
@@ -112,6 +115,7 @@ class CommandPorts:
     changes: MemoryChanges
     links: Linking
     caught_up: Callable[[str, float], Awaitable[None]]
+    remember: Callable[[Session, str], Awaitable[ReceiptLine | None]]
     switched: Callable[[Session], Awaitable[None]]
     health: HealthKeeper
 
@@ -140,8 +144,31 @@ class NotDone(Exception):  # noqa: N818 - an answer, no error
 
 
 def phrase(session: Session, name: str, /, **values: object) -> str:
-    """Return a phrase in the session's language; `{memory}` in it becomes the command's name in the chat or shell."""
+    """Return a phrase in the session's language; `{memory:undo}` in it is how that command is called here."""
     return say(session.language, name, memory=session.commands_as, **values)
+
+
+def ids_in(text: str) -> list[str]:
+    """Return the ids in a text, as `as_id` does, each once: they stand between spaces or commas."""
+    return list(dict.fromkeys(filter(None, map(as_id, re.split(r"[\s,，、;；]+", text)))))
+
+
+async def for_each(identities: Sequence[str], answer: Callable[[str], Awaitable[str]]) -> str:
+    """Return the answers for several ids, one below the other.
+
+    Raises:
+        NotDone: one of them, or more, could not be done. The text has all answers.
+    """
+    lines, done = [], True
+    for identity in identities:
+        try:
+            lines.append(await answer(identity))
+        except NotDone as problem:
+            lines.append(str(problem))
+            done = False
+    if not done:
+        raise NotDone("\n".join(lines))
+    return "\n".join(lines)
 
 
 def as_id(text: str) -> str:
@@ -181,15 +208,17 @@ class Shell:
 class Command:
     """A command of the chat, and of the shell if `shell` is given.
 
-    run: gets the text behind the name and returns the answer. record: returns the answer as JSON values. changes:
-    whether it changes the memory or the session. waits: whether it waits until the turns said before it are processed.
-    Its Chinese name and its texts are in `texts/commands.json`.
+    run: gets the text behind the name and returns the answer. record: returns the answer as JSON values. takes: what
+    may stand behind the name: nothing, arguments such as ids, or any words. changes: whether it changes the memory or
+    the session. waits: whether it waits until the turns said before it are processed. Its other names and its texts
+    are in `texts/commands.json`.
     """
 
     name: str
     run: Callable[[CommandPorts, Session, str], Awaitable[str]]
     record: Callable[[CommandPorts, Session, str], Awaitable[dict[str, Any]]] | None = None
     shell: Shell | None = None
+    takes: Literal["", "arguments", "words"] = ""
     changes: bool = False
     waits: bool = True
 
@@ -198,6 +227,19 @@ class Command:
         """Its Chinese name."""
         return str(texts("commands")[self.name]["chinese"])
 
+    def called(self, language: Language) -> str:
+        """Return its name in a language."""
+        return self.chinese if language == "zh" else self.name
+
+    def also(self, language: Language) -> tuple[str, ...]:
+        """Return the other words for it in a language, as a person may guess them."""
+        return tuple(re.split(", |、", texts("commands")[self.name]["also"][language]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All its names."""
+        return (self.name, self.chinese, *self.also("en"), *self.also("zh"))
+
     @property
     def help(self) -> Text:
         """What it does."""
@@ -205,5 +247,6 @@ class Command:
         return text
 
     def usage(self, language: Language) -> str:
-        """Return the name with its argument."""
-        return f"{self.name} {texts('commands')[self.name].get('argument', {}).get(language, '')}".rstrip()
+        """Return its name in a language, with its argument."""
+        argument = texts("commands")[self.name].get("argument", {}).get(language, "")
+        return f"{self.called(language)} {argument}".rstrip()

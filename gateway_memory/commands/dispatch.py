@@ -1,6 +1,5 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final
 
@@ -8,15 +7,19 @@ from extractor import has_han
 from gateway_memory.capture.requests import asked_to_forget
 from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
 from gateway_memory.commands.memories import (
+    clear,
     coming,
     coming_record,
     correct,
+    export,
     forget,
     forget_named,
     list_memories,
     list_record,
     pin,
+    remember,
 )
+from gateway_memory.commands.names import Names, Typed, proposals
 from gateway_memory.commands.receipts import (
     history,
     history_record,
@@ -28,82 +31,118 @@ from gateway_memory.commands.receipts import (
 )
 from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
-from gateway_memory.commands.settings import link, switch, unlink
+from gateway_memory.commands.settings import link, pause, resume, switch, unlink
 from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.ground import CATCH_UP_SECONDS
 from gateway_memory.session import Session
 
-_LONGEST: Final = 8000
-"""Characters of a command that are read; no memory is longer."""
-
 
 def may_change(text: str) -> bool:
     """Return whether a message is a command that may change the memory or its session."""
-    words = text.split(maxsplit=2)
-    if not words or words[0].lower() != CHAT:
+    typed = NAMES.read(text)
+    if typed is None:
         return bool(asked_to_forget(text))
-    command = find(words[1].lower()) if len(words) > 1 else None
-    return command is not None and command.changes
+    return typed.command is not None and typed.command.changes
 
 
-async def show_help(_: CommandPorts, session: Session, __: str) -> str:
-    """Answer with the commands and their arguments."""
-    return listed(session.language)
+async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
+    """Answer with a line for each command, those that a person needs first before the others.
+
+    rest: the name of a command, for its line alone and the other words for it.
+    """
+    language = session.language
+    typed = NAMES.read(f"{CHAT} {rest}") if rest.strip() else None
+    if typed and typed.command:
+        names = phrase(session, "comma").join(typed.command.also(language))
+        return f"{_line(typed.command, language)}\n{phrase(session, 'help_names', names=names)}"
+    return "\n".join(
+        [
+            phrase(session, "help_first"),
+            *(_line(command, language) for command in EVERYDAY),
+            phrase(session, "help_also"),
+            *(_line(command, language) for command in OTHERS),
+            phrase(session, "help_more"),
+        ]
+    )
 
 
-def listed(language: Language) -> str:
-    """Return all commands with their arguments, on one line; in Chinese with their Chinese names."""
-    if language == "zh":
-        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.chinese}）" for command in COMMANDS)
-    return f"{CHAT} " + " · ".join(command.usage("en") for command in COMMANDS)
+def _line(command: Command, language: Language) -> str:
+    """Return how a command is written and what it does, on one line."""
+    return f"{CHAT} {command.usage(language)} — {command.help[language]}"
 
 
 def find(name: str) -> Command | None:
-    """Return the command of an English or Chinese name, in lower case."""
-    return _BY_NAME.get(name)
-
-
-def nearest(name: str) -> str:
-    """Return the name that is most like `name`, or "" if none is."""
-    return next(iter(get_close_matches(name, _BY_NAME, n=1)), "")
+    """Return the command of a name, in either language."""
+    return NAMES.find(name)
 
 
 _ID: Final = Shell(words="+", metavar="ID")
 _MAYBE_ID: Final = Shell(words="*", metavar="ID")
 _PERSON: Final = Shell(words="*", metavar="user:NAME")
 
-COMMANDS: Final = (
+EVERYDAY: Final = (
+    Command(name="remember", run=remember, takes="words", changes=True),
+    Command(
+        name="search",
+        run=search,
+        record=search_record,
+        takes="words",
+        shell=Shell(words="*", metavar="QUERY", options=OPTIONS),
+    ),
+    Command(name="list", run=list_memories, record=list_record, takes="words", shell=Shell()),
+    Command(name="forget", run=forget, takes="words", shell=_ID, changes=True),
+    Command(name="correct", run=correct, takes="words", shell=_ID, changes=True),
+    Command(name="undo", run=undo, takes="arguments", shell=_MAYBE_ID, changes=True),
+    Command(name="why", run=why, takes="words"),
+    Command(name="pause", run=pause, changes=True, waits=False),
+    Command(name="resume", run=resume, changes=True, waits=False),
     Command(name="status", run=status, record=status_record, shell=Shell()),
-    Command(name="search", run=search, record=search_record, shell=Shell(words="*", metavar="QUERY", options=OPTIONS)),
-    Command(name="list", run=list_memories, record=list_record, shell=Shell()),
-    Command(name="coming", run=coming, record=coming_record, shell=Shell(words="*", metavar="DAYS")),
-    Command(name="forget", run=forget, shell=_ID, changes=True),
-    Command(name="correct", run=correct, shell=_ID, changes=True),
-    Command(name="pin", run=pin, shell=_ID, changes=True),
-    Command(name="review", run=review, record=review_record, shell=Shell(words="*", metavar="WORDS")),
-    Command(name="approve", run=approve, shell=_ID, changes=True),
-    Command(name="reject", run=reject, shell=_ID, changes=True),
-    Command(name="why", run=why),
-    Command(name="useful", run=partial(rate, verdict="useful"), shell=_MAYBE_ID, changes=True),
-    Command(name="wrong", run=partial(rate, verdict="wrong"), shell=_MAYBE_ID, changes=True),
-    Command(name="undo", run=undo, shell=_MAYBE_ID, changes=True),
-    Command(name="history", run=history, record=history_record, shell=_ID),
-    Command(name="digest", run=digest, record=digest_record, shell=Shell(words="*", metavar="day|week|month")),
+    Command(name="help", run=show_help, takes="words", waits=False),
+)
+"""What a person needs first."""
+
+OTHERS: Final = (
+    Command(
+        name="coming",
+        run=coming,
+        record=coming_record,
+        takes="arguments",
+        shell=Shell(words="*", metavar="DAYS"),
+    ),
+    Command(
+        name="digest",
+        run=digest,
+        record=digest_record,
+        takes="arguments",
+        shell=Shell(words="*", metavar="day|week|month"),
+    ),
+    Command(name="pin", run=pin, takes="arguments", shell=_ID, changes=True),
+    Command(
+        name="review", run=review, record=review_record, takes="arguments", shell=Shell(words="*", metavar="WORDS")
+    ),
+    Command(name="approve", run=approve, takes="arguments", shell=_ID, changes=True),
+    Command(name="reject", run=reject, takes="arguments", shell=_ID, changes=True),
+    Command(name="useful", run=partial(rate, verdict="useful"), takes="arguments", shell=_MAYBE_ID, changes=True),
+    Command(name="wrong", run=partial(rate, verdict="wrong"), takes="arguments", shell=_MAYBE_ID, changes=True),
+    Command(name="history", run=history, record=history_record, takes="arguments", shell=_ID),
     Command(
         name="receipts",
         run=receipts,
         record=receipts_record,
+        takes="arguments",
         shell=Shell(options=(Option(command="receipts", name="limit", metavar="N", in_chat="{}"),)),
     ),
-    Command(name="on", run=partial(switch, on=True), changes=True, waits=False),
-    Command(name="off", run=partial(switch, on=False), changes=True, waits=False),
-    Command(name="link", run=link, shell=_PERSON, changes=True),
-    Command(name="unlink", run=unlink, shell=_PERSON, changes=True),
-    Command(name="help", run=show_help),
+    Command(name="clear", run=clear),
+    Command(name="export", run=export, waits=False),
+    Command(name="on", run=partial(switch, on=True), takes="arguments", changes=True, waits=False),
+    Command(name="off", run=partial(switch, on=False), takes="arguments", changes=True, waits=False),
+    Command(name="link", run=link, takes="arguments", shell=_PERSON, changes=True),
+    Command(name="unlink", run=unlink, takes="arguments", shell=_PERSON, changes=True),
 )
 
-_BY_NAME: Final = {name: command for command in COMMANDS for name in (command.name, command.chinese)}
+COMMANDS: Final = (*EVERYDAY, *OTHERS)
+NAMES: Final = Names(COMMANDS)
 
 
 class Commands:
@@ -114,14 +153,12 @@ class Commands:
 
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command, or to "forget that …" in plain words; None if the text is neither."""
-        words, language = text.split(maxsplit=2), session.language
+        typed, language = NAMES.read(text), session.language
         try:
-            if not words or words[0].lower() != CHAT:
+            if typed is None:
                 response = await self._forget_in_words(session, text)
             else:
-                name = words[1][:_LONGEST].lower() if len(words) > 1 else "status"
-                rest = words[2][:_LONGEST].rstrip() if len(words) > 2 else ""  # noqa: PLR2004 - what is behind the name
-                response = await self._run(session, name, rest)
+                response = await self._run(session, typed, text)
         except NotDone as answer:
             return Answer(text=str(answer), done=False)
         finally:
@@ -137,7 +174,7 @@ class Commands:
         """
         command = find(name)
         if command is None or command.record is None:
-            raise _unknown(session, name)
+            raise await self._unknown(session, Typed(command=None, name=name, rest=f"{name} {rest}"))
         await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await command.record(self._ports, session, rest)
 
@@ -150,19 +187,17 @@ class Commands:
         await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await forget_named(self._ports, session, what)
 
-    async def _run(self, session: Session, name: str, rest: str) -> str:
-        if has_han(name + rest):
+    async def _run(self, session: Session, typed: Typed, text: str) -> str:
+        if has_han(text):
             session.language = "zh"
-        command = find(name)
+        command = typed.command
         if command is None:
-            raise _unknown(session, name)
+            raise await self._unknown(session, typed)
         if command.waits:
             await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
-        return await command.run(self._ports, session, rest)
+        return await command.run(self._ports, session, typed.rest)
 
-
-def _unknown(session: Session, name: str) -> NotDone:
-    near, commands = nearest(name), listed(session.language)
-    return NotDone(
-        phrase(session, "unknown_near" if near else "unknown_command", name=shown(name), near=near, commands=commands)
-    )
+    async def _unknown(self, session: Session, typed: Typed) -> NotDone:
+        near = await proposals(self._ports, session, NAMES, typed)
+        lines = "\n".join(_line(command, session.language) for command in near)
+        return NotDone(phrase(session, "unknown_command", name=shown(typed.name), near=lines))

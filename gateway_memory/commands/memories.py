@@ -1,13 +1,17 @@
-"""`/memory list`, `coming`, `correct`, `pin` and `forget`; and "forget that …" in plain words."""
+"""`/memory remember`, `list`, `coming`, `correct`, `pin`, `forget`, `clear` and `export`; "forget that …" in words."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from extractor import has_han, without_holes
 from gateway_memory.capture.requests import memories_meant, secret_note
-from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
+from gateway_memory.commands.command import CommandPorts, NotDone, as_id, for_each, ids_in, phrase, shown
+from gateway_memory.commands.names import says_more
+from gateway_memory.commands.search import memory_row, search
 from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
@@ -24,8 +28,30 @@ _LISTED: Final = 20
 _MOST_DAYS: Final = 366
 
 
-async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
-    """Answer with the newest memories and their ids."""
+_ASKED: Final = re.compile(r"[吗?？][\s!！.。~]*\Z")
+
+
+async def remember(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Keep the words as a memory. A question is searched: 记得我的生日吗."""
+    words = rest.strip()
+    if not words:
+        raise NotDone(phrase(session, "remember_usage"))
+    if _ASKED.search(words):
+        return await search(ports, session, words)
+    kept, note = await ports.remember(session, words), secret_note(words)
+    if kept is None:
+        name = "remember_refused" if session.may_save else "remember_paused"
+        raise NotDone(note or phrase(session, name))
+    name = {"waits": "remember_waits", "skipped": "approved_known"}.get(kept.action, "approved")
+    place = await _of_id(ports, session, kept.id)
+    text = place[1].entry.text if place else words
+    return "\n".join(filter(None, (phrase(session, name, text=text, id=kept.id), note)))
+
+
+async def list_memories(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Answer with the newest memories and their ids; with words, with those that have to do with them."""
+    if says_more(rest):
+        return await search(ports, session, rest)
     newest = await list_record(ports, session, "")
     if not newest["memories"]:
         return phrase(session, "list_empty")
@@ -40,19 +66,6 @@ async def list_record(ports: CommandPorts, session: Session, _: str) -> dict[str
     total = await ports.storage.recaller.count(session.scope.key)
     hits = told_hits(map(Hit.of, rows), {session.scope.key: await ports.validity(session.scope)}, past=True)
     return {"memories": [memory_row(ports, hit) for hit in hits], "total": total}
-
-
-def memory_row(ports: CommandPorts, memory: Hit) -> dict[str, Any]:
-    """Return a memory as JSON values."""
-    return {
-        "id": memory.id,
-        "text": memory.text,
-        "state": memory.state,
-        "at": iso_time(memory.at, ports.memory.zone),
-        "type": memory.type,
-        "category": memory.category,
-        "file": memory.file,
-    }
 
 
 async def coming(ports: CommandPorts, session: Session, rest: str) -> str:
@@ -108,10 +121,14 @@ async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
     return phrase(session, "corrected", id=new.id, text=new.text)
 
 
-async def pin(ports: CommandPorts, session: Session, identity: str) -> str:
-    """Move a memory to MEMORY.md, which every session opens with."""
-    if not identity.strip():
+async def pin(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Move memories to MEMORY.md, which every session opens with. rest: their ids."""
+    if not ids_in(rest):
         raise NotDone(phrase(session, "pin_usage"))
+    return await for_each(ids_in(rest), partial(_pin, ports, session))
+
+
+async def _pin(ports: CommandPorts, session: Session, identity: str) -> str:
     scope, stored = await _named_by_id(ports, session, identity)
     if stored.file == MEMORY_FILE:
         raise NotDone(phrase(session, "pin_stands", text=stored.entry.text))
@@ -159,10 +176,14 @@ _POSSIBLE_SCORE: Final = 0.2
 _SESSION: Final = frozenset({"session", "会话"})
 _LAST: Final = frozenset({"last", "上次", "上一次"})
 _WORD: Final = re.compile(r"[^\W_]+")
+_ID: Final = re.compile(r"[a-z2-7]{8}")
+_MOST_IDS: Final = 50
 
 
 async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Forget what an id names: a memory, an exchange or a session; without such an id, what the words name."""
+    """Forget what ids name: memories, exchanges or a session; without such an id, what the words name."""
+    if several := await _several(ports, session, rest):
+        return await for_each(several, partial(forget, ports, session))
     what, identity = rest.strip(), as_id(rest)
     if not identity:
         raise NotDone(phrase(session, "forget_usage"))
@@ -183,6 +204,17 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
     if answer is None:
         raise NotDone(await _suggestions(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
     return answer
+
+
+async def _several(ports: CommandPorts, session: Session, rest: str) -> list[str]:
+    """Return the ids in what is typed, if there are several; none for words. A known one makes ids of the others."""
+    identities = ids_in(rest)
+    if not 1 < len(identities) <= _MOST_IDS:
+        return []
+    if all(map(turn_of, identities)):
+        return identities
+    known = [await _of_id(ports, session, identity) for identity in identities if _ID.fullmatch(identity)]
+    return identities if any(known) else []
 
 
 async def forget_named(ports: CommandPorts, session: Session, what: str) -> str | None:
@@ -303,3 +335,19 @@ def _has(text: str, what: str) -> bool:
     """Return whether words stand in a text, whatever their case and punctuation."""
     there, words = (" ".join(_WORD.findall(part.casefold())) for part in (text, what))
     return bool(words) and (words in there if has_han(words) else f" {words} " in f" {there} ")
+
+
+# What a chat does not do: it says how much there is, and what to do instead.
+
+
+async def clear(ports: CommandPorts, session: Session, _: str) -> str:
+    """Say how all of it is deleted, and delete nothing: a person may have guessed the name."""
+    scope = session.scope.key
+    memories, exchanges = await ports.storage.recaller.count(scope), await ports.storage.episodes.count(scope)
+    text = phrase(session, "clear_how", memories=memories, exchanges=exchanges, scope=shlex.quote(scope))
+    raise NotDone(text)
+
+
+async def export(_: CommandPorts, session: Session, __: str) -> str:
+    """Say how everything is written to files."""
+    raise NotDone(phrase(session, "export_how"))

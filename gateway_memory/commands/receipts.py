@@ -90,10 +90,13 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     restored = [memory for memory in plan.added if memory.type != "S"]  # stage summaries follow their facts unasked
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
-    lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
+    for each in plan.settled:
+        review = await ports.storage.reviews.find(scope.key, each.id)
+        lines.append(say(language, "undone_review", id=each.id, text=review.memory.text if review else each.id))
     zone = ports.memory.zone
     lines += [say(language, "undone_withheld", day=day_of(memory.at, zone), text=memory.text) for memory in unwritten]
-    lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
+    moved = [item.memory for item in plan.moved]
+    lines += [say(language, "undone_moved", id=each.id, file=each.file, text=each.text) for each in moved]
     if await ports.storage.event_log.edited_since(scope.key, at):
         lines.append(say(language, "undo_by_hand"))
     return "\n".join(lines)

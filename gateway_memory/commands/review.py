@@ -1,9 +1,11 @@
 """`/memory review`, `approve` and `reject`: memories that wait until a person approves them."""
 
+import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
-from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
+from gateway_memory.commands.command import CommandPorts, NotDone, as_id, for_each, ids_in, iso_time, phrase, shown
 from gateway_memory.edge.content import as_query
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
@@ -12,6 +14,8 @@ from gateway_memory.store.plan import Review
 
 _LISTED: Final = 20
 _ALL: Final = frozenset({"all", "全部"})
+_LOOKS_LIKE_ID: Final = re.compile(r"(?=.*\d)[a-z2-7]{8}")
+"""An id, and hardly a word in which a memory is to be kept: it has a digit."""
 _FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
 
 
@@ -53,14 +57,20 @@ async def review_record(ports: CommandPorts, session: Session, words: str) -> di
 
 
 async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep a waiting memory, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
+    """Keep what waits. rest: ids or "all"; or an id and the words in which it is kept."""
     identity, _, typed = rest.strip().partition(" ")
     text = one_line(as_query(typed).text)
     if not identity or (typed.strip() and not text):
         raise NotDone(phrase(session, "approve_usage"))
+    if await _are_ids(ports, session, ids_in(typed)):
+        return await for_each(ids_in(rest), partial(_approve, ports, session))
+    return await _approve(ports, session, identity, text=text)
+
+
+async def _approve(ports: CommandPorts, session: Session, identity: str, *, text: str = "") -> str:
     lines = []
-    for each in await _named(ports, session, identity):
-        done = await ports.changes.approve(_scope(each), each.memory.id, text=text)
+    for waiting in await _named(ports, session, identity):
+        done = await ports.changes.approve(_scope(waiting), waiting.memory.id, text=text)
         if done is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
         name = "approved_known" if done.action == "skipped" else "approved"
@@ -69,17 +79,28 @@ async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Do not keep a waiting memory. rest: an id or "all", and maybe "never", so that nothing alike waits again."""
-    identity, _, how = rest.strip().partition(" ")
-    for_good = how.strip().lower() in _FOR_GOOD
-    if not identity or (how.strip() and not for_good):
+    """Do not keep what waits. rest: ids or "all", and maybe "never", so that nothing alike waits again."""
+    typed = " ".join(rest.split())
+    how = next((words for words in _FOR_GOOD if typed.lower().endswith(f" {words}")), "")
+    identities = ids_in(typed[: len(typed) - len(how)])
+    if not identities or not await _are_ids(ports, session, identities[1:]):
         raise NotDone(phrase(session, "reject_usage"))
+    return await for_each(identities, partial(_reject, ports, session, for_good=bool(how)))
+
+
+async def _reject(ports: CommandPorts, session: Session, identity: str, *, for_good: bool) -> str:
     lines = []
-    for each in await _named(ports, session, identity):
-        if await ports.changes.reject(_scope(each), each.memory.id, for_good=for_good) is None:
+    for waiting in await _named(ports, session, identity):
+        if await ports.changes.reject(_scope(waiting), waiting.memory.id, for_good=for_good) is None:
             raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
-        lines.append(phrase(session, "rejected_for_good" if for_good else "rejected", text=each.memory.text))
+        lines.append(phrase(session, "rejected_for_good" if for_good else "rejected", text=waiting.memory.text))
     return "\n".join(lines)
+
+
+async def _are_ids(ports: CommandPorts, session: Session, words: Sequence[str]) -> bool:
+    """Return whether all that is behind an id are further ids. One that waits makes ids of the others."""
+    waiting = {review.memory.id for review in await _waiting(ports, session)}
+    return bool(waiting.intersection(words)) or all(map(_LOOKS_LIKE_ID.fullmatch, words))
 
 
 async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:

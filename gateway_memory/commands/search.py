@@ -7,8 +7,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 
 from extractor import CATEGORIES
-from gateway_memory.commands.command import CommandPorts, NotDone, Option, phrase, shown
-from gateway_memory.commands.memories import memory_row
+from gateway_memory.commands.command import CommandPorts, NotDone, Option, iso_time, phrase, shown
 from gateway_memory.context.blocks import nothing_remembered
 from gateway_memory.context.finder import ARCHIVED, RECALLED, TERMS, Found
 from gateway_memory.edge.content import well_formed
@@ -162,6 +161,19 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     if not hits.semantic and (hits or hits.outcome == "partial"):
         notes.append(phrase(session, "search_words"))
     return "\n".join([answer, *notes])
+
+
+def memory_row(ports: CommandPorts, memory: Hit) -> dict[str, Any]:
+    """Return a memory as JSON values."""
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "state": memory.state,
+        "at": iso_time(memory.at, ports.memory.zone),
+        "type": memory.type,
+        "category": memory.category,
+        "file": memory.file,
+    }
 
 
 async def search_record(ports: CommandPorts, session: Session, typed: str) -> dict[str, Any]:

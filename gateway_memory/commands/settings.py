@@ -1,11 +1,28 @@
-"""`/memory on`, `off`, `link` and `unlink`: what a person sets for a session, and one person over channels."""
+"""`/memory pause`, `resume`, `on`, `off`, `link`, `unlink`: what a person sets for a session, or over channels."""
 
 from gateway_memory.commands.command import CommandPorts, NotDone, phrase, shown
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.session import FEATURES, Feature, Session
 
-# `/memory on` and `/memory off`: switch features of one session.
+# `/memory pause` and `resume`: whether a session is remembered. `on` and `off`: single features of it.
+
+
+async def pause(ports: CommandPorts, session: Session, _: str) -> str:
+    """Keep nothing of this session from now on, and recall nothing in it."""
+    return await switch(ports, session, "", on=False)
+
+
+async def resume(ports: CommandPorts, session: Session, _: str) -> str:
+    """End a pause: what the config has on is on again."""
+    if not session.switches.features:
+        raise NotDone(phrase(session, "resume_config" if session.incognito else "resume_not_paused"))
+    session.switches.clear()
+    await ports.switched(session)
+    if session.incognito:
+        raise NotDone(phrase(session, "resume_config"))
+    listed = phrase(session, "comma").join(feature for feature in FEATURES if session.on(feature))
+    return phrase(session, "resumed", features=listed)
 
 
 async def switch(ports: CommandPorts, session: Session, name: str, *, on: bool) -> str:

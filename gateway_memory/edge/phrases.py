@@ -30,9 +30,24 @@ def fill(file: str, name: str, /, **values: object) -> str:
     return str(texts(file)[name]).format(**values)
 
 
+class _Called:
+    """How a command is called: `{memory:forget}` in a phrase is its prefix and its name, in the reader's language.
+
+    A shell knows the English names alone.
+    """
+
+    def __init__(self, prefix: str, language: Language) -> None:
+        self._prefix = prefix
+        self._chinese = language == "zh" and prefix == CHAT
+
+    def __format__(self, name: str) -> str:
+        return f"{self._prefix} {texts('commands')[name]['chinese'] if self._chinese else name}"
+
+
 def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
-    return str(texts("phrases")[phrase][language]).format(**{"memory": CHAT, **values})
+    called = _Called(str(values.pop("memory", CHAT)), language)
+    return str(texts("phrases")[phrase][language]).format(memory=called, **values)
 
 
 def secret_name(language: Language, kind: str) -> str:

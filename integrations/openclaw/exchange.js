@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 
 const SILENT = new Set(["", "NO_REPLY", "HEARTBEAT_OK"]);
-export const COMMAND = /^\s*\/memory(?:@\w+)?(?:\s|$)/i;
+// `/memory`, or 记忆 in its place: a Chinese name may follow at once. The slash may be full-width.
+export const COMMAND = /^\s*[/／](?:memory|记忆|記憶)(?:@\w+)?(?=\s|$|[\u3400-\u9fff])/i;
 
 function textOf({ content }) {
   if (typeof content === "string") return content;

@@ -14,7 +14,7 @@ from nanobot.config.loader import get_config_path
 from nanobot.runtime_context import RuntimeContextBlock
 
 from gateway_memory.connect.in_process import TOOLS
-from gateway_memory_nanobot.channels import pass_commands_on
+from gateway_memory_nanobot.channels import is_ours, pass_commands_on
 from gateway_memory_nanobot.conversation import Conversation
 from gateway_memory_nanobot.facts import facts_of
 from gateway_memory_nanobot.holder import held
@@ -156,10 +156,10 @@ def _take_commands() -> None:
         text = normalize_command_text(ctx.raw)
         word = text.partition(" ")[0].lower()
         conversation = _conversations.get(id(ctx.loop.bus))
-        if conversation is None or word not in ("/memory", "/new", "/compact"):
+        if conversation and is_ours(text) and (answered := await _answered(conversation, ctx, text)).content:
+            return answered
+        if conversation is None or word not in ("/new", "/compact"):
             return await dispatch(router, ctx)
-        if word == "/memory":
-            return await _answered(conversation, ctx, text)
         if word == "/compact":
             await conversation.compacts(ctx.key)
         done = await dispatch(router, ctx)

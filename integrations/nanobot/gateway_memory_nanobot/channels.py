@@ -11,10 +11,16 @@ from typing import Any
 from loguru import logger
 from nanobot.channels.plugin import ChannelPlugin
 
-__all__ = ["pass_commands_on"]
+__all__ = ["is_ours", "pass_commands_on"]
 
-_OURS = r"^/(?i:memory)(?:@\w+)?(?:\s[\s\S]*)?$"
+# `/memory`, or 记忆 in its place: a Chinese name may follow at once. The slash may be full-width.
+_OURS = r"^[/／](?i:memory|记忆|記憶)(?:@\w+)?(?:[\s\u3400-\u9fff][\s\S]*)?$"
 _MENU = "What is remembered: search, forget, undo, off, help"
+
+
+def is_ours(text: str) -> bool:
+    """Return whether a message may be a command of the memory."""
+    return bool(re.match(_OURS, text))
 
 
 def pass_commands_on() -> None:

@@ -30,7 +30,8 @@ test("without the time of a run the last message counts", () => {
 
 test("silence, commands and pictures alone are not remembered", () => {
   assert.equal(newExchange([user("hi", 9), assistant("NO_REPLY")], 5), undefined);
-  assert.equal(newExchange([user("/memory search x", 9), assistant("found")], 5), undefined);
+  for (const command of ["/memory search x", "/memory", "／memory list", "/memory忘掉咖啡", "/记忆 列出", "/記憶忘掉咖啡"])
+    assert.equal(newExchange([user(command, 9), assistant("found")], 5), undefined);
   assert.equal(newExchange([user([{ type: "image" }], 9), assistant("nice")], 5), undefined);
   assert.equal(newExchange([], 5), undefined);
 });

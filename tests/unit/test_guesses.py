@@ -1,0 +1,268 @@
+"""`/memory` as one guesses it: which command is reached, and what is proposed where none is."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
+from gateway_memory.commands.dispatch import COMMANDS, NAMES, find, may_change
+from gateway_memory.config.settings import MemorySync, ReviewSettings
+from gateway_memory.edge.phrases import texts
+from gateway_memory.ground.tables import simplified
+from recall import EmbedderSettings, RecallSettings
+
+GUESSES = [
+    (parts[0], parts[1], (parts[2:] or [""])[0])
+    for line in (Path(__file__).parents[1] / "data" / "guesses.txt").read_text("utf-8").splitlines()
+    if line.startswith(("/", "／", "m", "t"))
+    for parts in [re.split(r" {2,}", line)]
+]
+WORDS_ALONE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
+    async with GatewayMemory(WORDS_ALONE, tmp_path) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def session(memory: GatewayMemory) -> Session:
+    return await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+
+
+@pytest.mark.parametrize(("typed", "meant", "given"), GUESSES, ids=[typed for typed, *_ in GUESSES])
+def test_a_guess_reaches_the_command_that_is_meant(typed: str, meant: str, given: str) -> None:
+    read = NAMES.read(typed)
+    if meant == "-":
+        assert read is None
+        return
+    assert read is not None
+    assert (read.command.name if read.command else "?") == meant
+    if read.command:
+        assert read.rest == given
+        assert may_change(typed) == read.command.changes
+
+
+def test_many_guesses_are_tried() -> None:
+    assert len(GUESSES) >= 120
+
+
+def test_no_name_is_given_twice_and_each_can_be_found_as_it_is_typed() -> None:
+    names = [name for command in COMMANDS for name in command.names]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if name != simplified(name.lower())] == []
+    for command in COMMANDS:
+        assert all(find(name) is command for name in (*command.names, command.name.upper()))
+
+
+def test_the_commands_that_phrases_name_exist() -> None:
+    named = re.findall(
+        r"\{memory:(\w+)\}", "".join(text for each in texts("phrases").values() for text in each.values())
+    )
+    assert named
+    assert set(named) <= {command.name for command in COMMANDS}
+    assert "{memory}" not in str(texts("phrases"))
+
+
+def test_words_that_would_match_slowly_are_read_at_once() -> None:
+    for words in ("我的" * 4000, "吗 " * 4000, "please " * 1000, "什么都有" * 2000, "a" * 100_000):
+        NAMES.read(f"/memory 暂停{words}咖啡")
+        NAMES.read(f"/memory {words}咖啡")
+
+
+def proposed(answer: str | None) -> list[str]:
+    """Return the commands that an answer proposes, one a line with what it does."""
+    return re.findall(r"^/memory (\S+).* — .+$", str(answer), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("serch coffee", "search"),
+        ("lits", "list"),
+        ("hisotry k7f3q2a1", "history"),
+        ("I live in Berlin", "remember"),
+        ("stop saying tea", "pause"),
+        ("撤消", "撤销"),
+        ("我住在杭州", "记住"),
+    ],
+)
+async def test_three_commands_are_proposed_the_likeliest_first(
+    memory: GatewayMemory, session: Session, typed: str, first: str
+) -> None:
+    answer = await memory.command(session, f"/memory {typed}")
+    assert answer is not None
+    assert len(proposed(answer)) == 3
+    assert proposed(answer)[0] == first
+    assert len(answer) < 430
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("destroy", "forget"), ("combine my accounts", "link"), ("tomorrow's meetings", "coming"), ("销毁", "忘掉")],
+)
+async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str, meant: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        assert meant in proposed(await memory.command(session, f"/memory {typed}"))
+
+
+async def test_without_an_encoder_words_are_compared(memory: GatewayMemory, session: Session) -> None:
+    assert "coming" in proposed(await memory.command(session, "/memory xyzzy the next days"))
+
+
+async def test_help_has_a_line_for_each_command_and_tells_more_of_one(memory: GatewayMemory, session: Session) -> None:
+    told = str(await memory.command(session, "/memory help"))
+    assert proposed(told) == [command.name for command in COMMANDS]
+    assert proposed(told)[0] == "remember"
+    one = str(await memory.command(session, "/memory help delete"))
+    assert proposed(one) == ["forget"]
+    assert "remove, erase" in one
+    chinese = str(await memory.command(session, "/memory 帮助"))
+    assert proposed(chinese) == [command.chinese for command in COMMANDS]
+    assert len(chinese) < len(told) < 3000
+
+
+async def test_what_is_asked_for_in_chinese_names_chinese_commands(memory: GatewayMemory, session: Session) -> None:
+    assert "/memory 忘掉 <编号>" in str(await memory.command(session, "/memory 忘掉"))
+    assert "/memory 列出" in str(await memory.command(session, "/memory 忘掉没有的东西"))
+    session.commands_as = "gateway-memory"
+    assert "gateway-memory forget <编号>" in str(await memory.command(session, "/memory 忘掉")), (
+        "a shell knows no other"
+    )
+
+
+async def test_what_is_to_be_remembered_is_kept_as_it_is_written(memory: GatewayMemory, session: Session) -> None:
+    for typed in (
+        "remember that I am allergic to shrimp",
+        "记住车停在B2",
+        "add Anna's birthday is 3 May. She likes tulips",
+    ):
+        answer = await memory.answer(session, f"/memory {typed}")
+        assert answer
+        assert answer.done
+    kept = {hit["text"] for hit in (await memory.record(session, "list"))["memories"]}
+    assert kept == {"I am allergic to shrimp", "车停在B2", "Anna's birthday is 3 May. She likes tulips"}
+    assert "已经记住了" in str(await memory.command(session, "/memory remember I am allergic to shrimp"))
+    assert "车停在B2" in str(await memory.command(session, "/memory 记得车停在哪吗"))
+    assert len((await memory.record(session, "list"))["memories"]) == 3, "a question is no memory"
+
+
+async def test_a_secret_is_not_remembered(memory: GatewayMemory, session: Session) -> None:
+    answer = await memory.answer(session, "/memory remember sk-proj-Zk3vQ8mW2xT7nB4cR9yL1pF6hJ5dG0aS")
+    assert answer
+    assert not answer.done
+    assert "secret" in answer.text
+    assert (await memory.record(session, "list"))["memories"] == []
+
+
+async def test_a_pause_leaves_nothing_until_it_ends(memory: GatewayMemory, session: Session) -> None:
+    await memory.command(session, "/memory stop")
+    assert session.incognito
+    await memory.after_reply(session, user="I like green tea.", reply="I see.")
+    refused = await memory.answer(session, "/memory remember I like green tea")
+    assert refused
+    assert not refused.done
+    assert "/memory resume" in refused.text
+    await memory.flush()
+    assert (await memory.record(session, "list"))["memories"] == []
+    assert "autoExtract" in str(await memory.command(session, "/memory continue"))
+    assert session.on("autoExtract")
+    await memory.after_reply(session, user="I like black tea.", reply="I see.")
+    await memory.flush()
+    assert [each["text"] for each in (await memory.record(session, "list"))["memories"]] == ["I like black tea"]
+    assert "was not paused" in str(await memory.command(session, "/memory resume"))
+
+
+async def test_a_resumed_session_has_on_what_the_config_has(tmp_path: Path) -> None:
+    settings = MemorySync(auto_recall=RecallSettings(enabled=False, embedder=EmbedderSettings(provider="none")))
+    async with GatewayMemory(Config(defaults=settings), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.command(session, "/memory 暂停")
+        assert "autoRecall" not in str(await memory.command(session, "/memory 恢复"))
+        assert not session.on("autoRecall")
+    async with GatewayMemory(Config(defaults=settings), tmp_path) as memory:
+        assert not (await memory.start_session("one", user=OWNER)).incognito
+
+
+@pytest.mark.parametrize("typed", ["clear", "清空", "forget everything", "全部删除", "reset", "delete my data"])
+async def test_nothing_is_lost_by_a_guess(memory: GatewayMemory, session: Session, typed: str) -> None:
+    await memory.command(session, "/memory remember I like tea")
+    answer = await memory.answer(session, f"/memory {typed}")
+    assert answer
+    assert not answer.done
+    assert "1 " in answer.text
+    assert "gateway-memory delete --scope owner" in answer.text
+    assert len((await memory.record(session, "list"))["memories"]) == 1
+
+
+async def learnt(memory: GatewayMemory, session: Session, *texts: str) -> list[str]:
+    """Remember texts, and return their ids."""
+    answers = [str(await memory.command(session, f"/memory remember {text}")) for text in texts]
+    return [answer.rpartition("(")[2].removesuffix(")") for answer in answers]
+
+
+THREE = ("I like green tea", "My sister lives in Leeds", "The red door is locked")
+
+
+async def test_several_ids_are_forgotten_at_once_and_an_unknown_one_is_named(
+    memory: GatewayMemory, session: Session
+) -> None:
+    first, second, _ = await learnt(memory, session, *THREE)
+    answer = await memory.answer(session, f"/memory forget {first}, nosuchid ({second})")
+    assert answer
+    assert not answer.done
+    assert answer.text.splitlines() == [
+        f"Forgotten: {THREE[0]}",
+        "No memory is called or says “nosuchid”. The ids stand in /memory list.",
+        f"Forgotten: {THREE[1]}",
+    ]
+    assert [each["text"] for each in (await memory.record(session, "list"))["memories"]] == [THREE[2]]
+
+
+async def test_several_words_that_look_like_ids_stay_words(memory: GatewayMemory, session: Session) -> None:
+    await learnt(memory, session, "I collect espresso machines", "I like green tea")
+    assert "espresso machines" in str(await memory.command(session, "/memory forget espresso machines"))
+
+
+async def test_several_memories_are_pinned(memory: GatewayMemory, session: Session) -> None:
+    for text in THREE[:2]:
+        await memory.save_fact(session, content=text)
+    ids = [each["id"] for each in (await memory.record(session, "list"))["memories"]]
+    answer = str(await memory.command(session, f"/memory pin {' '.join(ids)}"))
+    assert answer.count("Moved to MEMORY.md") == 2
+
+
+async def test_several_that_wait_are_decided_at_once(tmp_path: Path) -> None:
+    config = Config(defaults=replace(WORDS_ALONE.defaults, review=ReviewSettings(mode="all")))
+    async with GatewayMemory(config, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        ids = [await memory.save_fact(session, content=text) for text in (*THREE, "I live in Bern", "I like jam")]
+        answer = await memory.answer(session, f"/memory approve {ids[0]} {ids[1]} q2q2q2q2")
+        assert answer
+        assert not answer.done
+        assert [line.split(": ")[0] for line in answer.text.splitlines()][:2] == ["Kept", "Kept"]
+        assert "“q2q2q2q2”" in answer.text
+        assert "Kept: I live in Basel" in str(
+            await memory.command(session, f"/memory approve {ids[3]} I live in Basel")
+        )
+        answer = await memory.answer(session, f"/memory reject {ids[2]}, {ids[4]} never")
+        assert answer
+        assert answer.done
+        assert answer.text.count("not asked about again") == 2
+        assert "Which one?" in str(await memory.command(session, f"/memory reject {ids[2]} because of this"))
+
+
+async def test_undo_names_what_it_takes_back(memory: GatewayMemory, session: Session) -> None:
+    (identity,) = await learnt(memory, session, THREE[0])
+    await memory.command(session, "/memory forget bicycles")
+    answer = str(await memory.command(session, "/memory undo"))
+    assert f"removed {identity} · {THREE[0]}" in answer
+    await memory.save_fact(session, content=THREE[1])
+    ids = [each["id"] for each in (await memory.record(session, "list"))["memories"]]
+    await memory.command(session, f"/memory pin {ids[0]}")
+    assert THREE[1] in str(await memory.command(session, "/memory undo"))
