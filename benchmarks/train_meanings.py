@@ -1,10 +1,10 @@
 """Trains what a sentence tells by its vector and words: `python benchmarks/train_meanings.py`.
 
-It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that
-wrote rows of (text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good
-("wish"), what asks to keep something ("note": its row may have "what", the part that is asked for, which asks no more),
-what is not its speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what of
-it: its row may have the "intent". `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten
+It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
+(text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), what asks
+to keep something ("note": "what" of its row is the part that is asked for, which asks no more), what is not its
+speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what it asks of it (the
+"intent" of its row). `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten
 minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
 tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes.
 A ridge regression tells the second statements that change the first from all others. Without them that direction stays
@@ -261,7 +261,7 @@ def main() -> None:
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, (used, of_kind) in labels_of(rows).items():
         directions[kind] = fitted(said.those(used), of_kind[used])
-    directions |= acts(said, rows)
+    directions.update(acts(said, rows).items())
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 

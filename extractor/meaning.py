@@ -56,8 +56,7 @@ _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_ABOUT_MEMORY: Final = 0.0
-_ABOUT_MEMORY_PERHAPS: Final = -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.5, -1.5
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
@@ -136,7 +135,7 @@ def words_of(text: str) -> Mapping[int, float]:
     return dict.fromkeys((zlib.crc32(part.encode()) % WORDS for part in parts), weight)
 
 
-def understood(
+def understood(  # noqa: PLR0911 - one return a rule
     candidate: Candidate, meaning: Meaning | None, of_sentence: Meaning | None, of_message: Meaning | None = None
 ) -> Candidate | None:
     """Return a candidate of the rules as what it means; None where it says nothing to keep.
@@ -152,21 +151,16 @@ def understood(
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = max(meaning.keep, sentence.keep) >= _KEEP_POINTED_AT
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
-    if asks_of_memory(message) or asks_of_memory(sentence):
-        return None
-    if message.borrowed >= _BORROWED and message.borrowed > message.note:
+    if _is_of_memory(message) or _is_of_memory(sentence) or _is_borrowed(message):
         return None
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
-    if candidate.explicit:
-        return candidate if sentence.keep >= _KEEP_AT_ALL else None
-    keep = (sentence.keep + message.keep) / 2
+    keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return None
-    read = not candidate.only_as
-    return (
-        _confirmed(candidate, meaning, sentence) if read else _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
-    )
+    if candidate.only_as:
+        return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
+    return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)
 
 
 def frame_of(message: str) -> str:
@@ -193,12 +187,24 @@ def asked_for(content: str, clauses: Sequence[tuple[str, Meaning | None]]) -> st
 
 
 def _only_asks(meaning: Meaning | None) -> bool:
-    return meaning is not None and max(meaning.note, meaning.meta) >= _NOTE and meaning.keep < max(meaning.note, meaning.meta)
+    return (
+        meaning is not None
+        and max(meaning.note, meaning.meta) >= _NOTE
+        and meaning.keep < max(meaning.note, meaning.meta)
+    )
 
 
 def asks_of_memory(meaning: Meaning, *, perhaps: bool = False) -> bool:
     """Return whether a text asks something of the memory itself, and not to keep something; perhaps: it may do so."""
-    return meaning.meta >= (_ABOUT_MEMORY_PERHAPS if perhaps else _ABOUT_MEMORY) and meaning.meta > meaning.note
+    return meaning.meta >= (_PERHAPS_ASKED if perhaps else _ASKED) and meaning.meta > meaning.note
+
+
+def _is_of_memory(meaning: Meaning) -> bool:
+    return meaning.meta >= _OF_MEMORY and meaning.meta > meaning.note
+
+
+def _is_borrowed(message: Meaning) -> bool:
+    return message.borrowed >= _BORROWED and message.borrowed > message.note
 
 
 def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:

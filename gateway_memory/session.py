@@ -307,7 +307,7 @@ class Session:
         """The ids of the memories that were recalled for the current reply."""
         self.report: ReplyReport | None = None
         """What was considered for the current reply."""
-        self.asked: tuple[str, "Requested | None"] = ("", None)
+        self.asked: tuple[str, Requested | None] = ("", None)
         """The current message, and what it asks of the memory itself."""
         self.called = Called("", "")
         """What the host calls who speaks, and the chat."""

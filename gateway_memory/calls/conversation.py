@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
-from gateway_memory.capture.requests import request_in
+from gateway_memory.capture.requests import Request, request_in
 from gateway_memory.context.builder import Context, with_notice
-from gateway_memory.context.requested import Requested
+from gateway_memory.context.requested import OF_SESSION, Requested
 from gateway_memory.edge.content import (
     Content,
     as_query,
@@ -269,8 +269,8 @@ class ConversationCalls(Calls):
         that name. The call returns 0.
 
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
-        keeps none, the user asked that it is not, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
-        machine, and the database gives it its number later. So whatever is not 0 was kept.
+        keeps none, the user asked that it is not, or the database refuses this one. `UNNUMBERED` (-1) says that it is
+        kept: it is durable on this machine, and the database gives it its number later. So whatever is not 0 was kept.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.
@@ -479,15 +479,18 @@ async def _kept_as_asked(opened: OpenMemory, session: Session, message: str) -> 
 
     The user may ask not to note it, to note nothing more, or to go on.
     """
-    (asked, request), text = session.asked, as_query(message).text
-    if asked != text:  # there was no `before_reply`
-        read = await request_in(opened.storage.recaller, text) if opened.storage.recaller.encodes_here else None
-        request = read and Requested(act=read.act, sure=read.sure)
+    text = as_query(message).text
+    request: Request | Requested | None = session.asked[1] if session.asked[0] == text else None
+    if session.asked[0] != text and opened.storage.recaller.encodes_here:  # there was no `before_reply`
+        request = await request_in(opened.storage.recaller, text)
     session.asked = ("", None)
-    if request is None or not request.sure or request.act not in ("not_note", "pause", "resume"):
+    if request is None or not request.sure or request.act not in OF_SESSION:
         return True
     if request.act != "not_note":
-        session.switches.set(FEATURES, on=request.act == "resume")
+        if request.act == "resume":
+            session.switches.clear()
+        else:
+            session.switches.set(FEATURES, on=False)
         await opened.starter.switched(session)
     return False
 

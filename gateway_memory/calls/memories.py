@@ -131,6 +131,14 @@ class MemoryCalls(ConversationCalls):
         message = text_of(text, "text")
         return await opened.commands.answer(session, message) if session.settings.commands.enabled else None
 
+    async def may_change(self, session: Session, text: Content | None) -> bool:
+        """Return whether a message is a command, or a request in plain words, that may change the memory.
+
+        Raises:
+            UsageError: `text` is not text.
+        """
+        return await self._opened(session).commands.may_change(text_of(text, "text"))
+
     async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
         """Return the result of a command as a value for JSON.
 

@@ -5,7 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor import Act, Cleaned, act_of, asks_of_memory, clean, differ, meaning_of, polarity, same_text, without_holes
+from extractor import (
+    Act,
+    Cleaned,
+    act_of,
+    asks_of_memory,
+    clean,
+    differ,
+    meaning_of,
+    polarity,
+    same_text,
+    without_holes,
+)
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from gateway_memory.ground.tables import has_han, simplified, tables_in
 from gateway_memory.store.documents import is_writable

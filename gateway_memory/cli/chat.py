@@ -11,11 +11,10 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from extractor import ExtractorSettings, access_of, has_model
-from gateway_memory.capture.requests import asked_to_forget
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import CHAT, say
+from gateway_memory.edge.phrases import say
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
 from gateway_memory.session import Session
@@ -190,8 +189,6 @@ class Chat:
             self._show(reply)
         await self._memory.after_reply(session, user=message, reply=reply)
         await self._show_outcomes(session)
-        if what := asked_to_forget(message):  # no memory was certain to be meant, or a command would have answered
-            self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
 
     async def _show_changes(self, changes: Subscription) -> None:
         """Show each memory when it is kept, also by a later batch or in another process."""

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, Final
 
 from extractor import has_han
-from gateway_memory.capture.requests import asked_to_forget
+from gateway_memory.capture.requests import request_in
 from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
 from gateway_memory.commands.memories import (
     clear,
@@ -13,6 +13,7 @@ from gateway_memory.commands.memories import (
     correct,
     export,
     forget,
+    forget_last,
     forget_named,
     list_memories,
     list_record,
@@ -36,14 +37,6 @@ from gateway_memory.commands.status import digest, digest_record, status, status
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.ground import CATCH_UP_SECONDS
 from gateway_memory.session import Session
-
-
-def may_change(text: str) -> bool:
-    """Return whether a message is a command that may change the memory or its session."""
-    typed = NAMES.read(text)
-    if typed is None:
-        return bool(asked_to_forget(text))
-    return typed.command is not None and typed.command.changes
 
 
 async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
@@ -133,7 +126,7 @@ OTHERS: Final = (
         takes="arguments",
         shell=Shell(options=(Option(command="receipts", name="limit", metavar="N", in_chat="{}"),)),
     ),
-    Command(name="clear", run=clear),
+    Command(name="clear", run=clear, takes="arguments", changes=True),
     Command(name="export", run=export, waits=False),
     Command(name="on", run=partial(switch, on=True), takes="arguments", changes=True, waits=False),
     Command(name="off", run=partial(switch, on=False), takes="arguments", changes=True, waits=False),
@@ -150,6 +143,13 @@ class Commands:
 
     def __init__(self, ports: CommandPorts) -> None:
         self._ports = ports
+
+    async def may_change(self, text: str) -> bool:
+        """Return whether a message is a command, or a request in plain words, that may change the memory."""
+        typed = NAMES.read(text)
+        if typed is None:
+            return await request_in(self._ports.storage.recaller, text) is not None
+        return typed.command is not None and typed.command.changes
 
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command, or to "forget that …" in plain words; None if the text is neither."""
@@ -179,13 +179,16 @@ class Commands:
         return await command.record(self._ports, session, rest)
 
     async def _forget_in_words(self, session: Session, text: str) -> str | None:
-        what = asked_to_forget(text)
-        if not what:
+        """Forget what a message asks to forget, if it is certain; None where the assistant has to answer."""
+        request = None if session.incognito else await request_in(self._ports.storage.recaller, text)
+        if request is None or not request.sure or request.act not in ("forget", "forget_last"):
             return None
         if has_han(text):
             session.language = "zh"
         await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
-        return await forget_named(self._ports, session, what)
+        if request.act == "forget_last":
+            return await forget_last(self._ports, session)
+        return await forget_named(self._ports, session, request.what) if request.what else None
 
     async def _run(self, session: Session, typed: Typed, text: str) -> str:
         if has_han(text):

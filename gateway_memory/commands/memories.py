@@ -15,7 +15,7 @@ from gateway_memory.commands.search import memory_row, search
 from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground import CATCH_UP_SECONDS, date_of, day_of
+from gateway_memory.ground import CATCH_UP_SECONDS, date_of, day_of, local_time
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -241,6 +241,11 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     raise NotDone(_which(session, choices))
 
 
+async def forget_last(ports: CommandPorts, session: Session) -> str | None:
+    """Forget the last exchange of the session, with what was learnt from it; None if there is none."""
+    return await _forget_exchange(ports, session, session.last_turn) if session.last_turn else None
+
+
 async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> str | None:
     """Forget what the words name for certain in a shared scope that the session has joined; None for nothing."""
     for scope in session.who.joined:
@@ -337,11 +342,22 @@ def _has(text: str, what: str) -> bool:
     return bool(words) and (words in there if has_han(words) else f" {words} " in f" {there} ")
 
 
-# What a chat does not do: it says how much there is, and what to do instead.
+# Forget all, and what a chat does not do: it says how much there is, and what to do.
+
+_SURE: Final = frozenset({"yes", "sure", "是", "是的", "确认", "確認"})
+_TODAY: Final = frozenset({"today", "今天"})
 
 
-async def clear(ports: CommandPorts, session: Session, _: str) -> str:
-    """Say how all of it is deleted, and delete nothing: a person may have guessed the name."""
+async def clear(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Forget all of today, or everything if the person is sure; say how, where it is not said."""
+    which, now = rest.strip().lower(), ports.memory.now()
+    if which in _TODAY or which in _SURE:
+        midnight = local_time(now.timestamp(), ports.memory.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        since = midnight.timestamp() if which in _TODAY else 0.0
+        exchanges, memories = await ports.changes.forgetter.since(session.scope, since)
+        if not (exchanges or memories):
+            raise NotDone(phrase(session, "forget_since_none"))
+        return phrase(session, "forgotten_since", exchanges=exchanges, memories=memories)
     scope = session.scope.key
     memories, exchanges = await ports.storage.recaller.count(scope), await ports.storage.episodes.count(scope)
     text = phrase(session, "clear_how", memories=memories, exchanges=exchanges, scope=shlex.quote(scope))

@@ -398,7 +398,7 @@ class ContextBuilder:
             found = await self.runner.run("request", reply.left(), telling)
         if found:
             reply.request, block = found
-            reply.blocks.append(block)
+            reply.blocks += [block] if block else []
 
     async def _inject_notice(self, reply: _Reply) -> None:
         """Inject the notice that MEMORY.md is full, once. It is marked as delivered only where it is in the prompt."""

@@ -8,7 +8,7 @@ from extractor import Act
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.capture.requests import Request, memories_meant
 from gateway_memory.context.blocks import told
-from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.validity import Today, Validity
@@ -22,6 +22,9 @@ _LISTED: Final = 8
 _LONGEST: Final = 120  # characters of a line
 _ALONE: Final = frozenset[Act]({"forget_today", "forget_all", "not_note", "pause", "resume", "undo", "who_reads"})
 """What needs no memory to be told of."""
+_HARMLESS: Final = frozenset[Act]({"recall", "who_reads", "undo", "resume"})
+OF_SESSION: Final = frozenset[Act]({"not_note", "pause", "resume"})
+"""What is asked of the session: its turn is not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,50 +41,65 @@ class Requested:
     done: bool = False
 
 
-async def requested(storage: Storage, session: Session, request: Request, message: str, today: Today) -> tuple[Requested, str]:
+async def requested(  # noqa: PLR0911 - one return a request
+    storage: Storage, session: Session, request: Request, message: str, today: Today
+) -> tuple[Requested, str] | None:
     """Return what a message asks of the memory, and the block that tells the assistant of it.
+
+    None where it only may ask something that changes nothing.
 
     Raises:
         StoreError, RecallError: the memories could not be read.
     """
-    act, language = request.act, language_of(message)
-
-    def block(phrase: str, lines: Sequence[str] = (), **values: object) -> str:
-        head = say(language, f"request_{phrase}", memory=session.commands_as, **values)
-        return render_block("Memory Request", _NOTE, [head, *lines], _TOKENS)
-
+    act, telling = request.act, _Telling(session, language_of(message))
     if not request.sure:
-        return Requested(act=act, sure=False), block("perhaps")
+        return None if act in _HARMLESS else (Requested(act=act, sure=False), telling.block("perhaps"))
     if act in _ALONE:
-        return Requested(act=act, sure=True, done=act in ("not_note", "pause", "resume")), block(act)
+        return Requested(act=act, sure=True, done=act in OF_SESSION), telling.block(act)
     if act == "forget_last":
         quotable = await storage.episodes.quotable(session.scope.key, [session.last_turn])
-        sides = quotable.sides(session.last_turn, past=True) if session.last_turn else None
-        if sides is None:
-            return Requested(act=act, sure=True), block("what")
-        return Requested(act=act, sure=True, done=True), block("last", text=_shortened(sides[0] or sides[1]))
-    recaller, scope = storage.recaller, session.scope.key
-    validity = await storage.ledger.validity(scope, today)
-    if not terms_of(request.what) and act == "recall":
-        newest = await recaller.newest(scope, _LISTED)
-        lines, total = _lines(newest, validity), await recaller.count(scope)
-        ids = tuple(row.entry.id for row in newest)
-        return Requested(act=act, sure=True, ids=ids), block("recall" if total else "recall_nothing", lines, total=total)
-    near = await recaller.nearest(scope, request.what or message, NEAREST)
+        said = (quotable.sides(session.last_turn, past=True) if session.last_turn else None) or ()
+        if not any(said):
+            return Requested(act=act, sure=True), telling.block("what")
+        text = _shortened(next(filter(None, said)))
+        return Requested(act=act, sure=True, done=True), telling.block(act, text=text)
+    validity = await storage.ledger.validity(session.scope.key, today)
+    if act == "recall" and not terms_of(request.what):
+        newest = await storage.recaller.newest(session.scope.key, _LISTED)
+        total = await storage.recaller.count(session.scope.key)
+        block = telling.block("recall" if total else "recall_nothing", _lines(newest, validity), total=total)
+        return Requested(act=act, sure=True, ids=_ids(newest)), block
+    near = await storage.recaller.nearest(session.scope.key, request.what or message, NEAREST)
     meant = memories_meant(request.what, near)
     rows = [meant.certain] if meant.certain else list(meant.possible)
-    ids = tuple(row.entry.id for row in rows)
+    done = act == "forget" and bool(meant.certain or (not rows and terms_of(request.what)))
+    found = Requested(act=act, sure=True, ids=_ids(rows), done=done)
     if act == "recall":  # what was found stands in the other blocks
-        return Requested(act=act, sure=True, ids=ids), ""
+        return found, ""
     if act == "correct":
-        return Requested(act=act, sure=True, ids=ids), block("correct", _lines(rows, validity)) if rows else ""
+        return found, telling.block("correct", _lines(rows, validity)) if rows else ""
     if meant.certain:
-        return Requested(act=act, sure=True, ids=ids, done=True), block("forgets", text=meant.certain.entry.text)
+        return found, telling.block("forgets", text=meant.certain.entry.text)
     if rows:
-        return Requested(act=act, sure=True, ids=ids), block("which", _lines(rows, validity))
-    if terms_of(request.what):
-        return Requested(act=act, sure=True, done=True), block("said", what=request.what)
-    return Requested(act=act, sure=True), block("what")
+        return found, telling.block("which", _lines(rows, validity))
+    return found, telling.block("said", what=request.what) if done else telling.block("what")
+
+
+class _Telling:
+    """Words a block in a language. session: whose commands it names."""
+
+    def __init__(self, session: Session, language: Language) -> None:
+        self._commands_as = session.commands_as
+        self._language: Language = language
+
+    def block(self, phrase: str, lines: Sequence[str] = (), **values: object) -> str:
+        """Return a block: what is asked and what becomes of it, and the memories that it is about."""
+        head = say(self._language, f"request_{phrase}", memory=self._commands_as, **values)
+        return render_block("Memory Request", _NOTE, [head, *lines], _TOKENS)
+
+
+def _ids(rows: Sequence[Stored]) -> tuple[str, ...]:
+    return tuple(row.entry.id for row in rows)
 
 
 def _lines(rows: Sequence[Stored], validity: Validity) -> list[str]:

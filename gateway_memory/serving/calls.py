@@ -16,7 +16,6 @@ from pydantic.json_schema import models_json_schema
 from gateway_memory import __version__
 from gateway_memory.capture.requests import secret_note
 from gateway_memory.commands.command import phrase
-from gateway_memory.commands.dispatch import may_change
 from gateway_memory.commands.search import as_filter
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import text_of
@@ -159,7 +158,7 @@ class AgentCalls:
         async def if_interrupted() -> dict[str, Any]:
             return {"answer": phrase(session, "not_known_whether_done"), "done": False}
 
-        if not may_change(text):
+        if not await self.memory.may_change(session, text):
             return models.CommandAnswer(**await work())
         # A plan that could not be carried out is carried out later, so a failure proves nothing.
         record = self._request("command", request, session)
