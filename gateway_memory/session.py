@@ -17,9 +17,8 @@ from gateway_memory.store.validity import Told
 from notifier import Inbox
 
 if TYPE_CHECKING:
-    from gateway_memory.context.requested import Requested
     from gateway_memory.store.plan import MemoryRecord
-    from gateway_memory.store.report import ReplyReport
+    from gateway_memory.store.report import ReplyReport, Requested
     from gateway_memory.store.withheld import Withheld
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]

@@ -83,5 +83,7 @@ def may_be(sentence: Sentence) -> frozenset[str]:
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
     if sentence.question or MASK in plain or quotes or not SHORTEST <= len(plain) <= LONGEST:
         return frozenset()
-    start = language_of(plain).after("filler", plain, 0)
-    return frozenset({"change"} if _PATTERNS["stands for"].match(plain, start) else {"change", "statement", "wish"})
+    language = language_of(plain)
+    start = language.after("filler", plain, 0)
+    leans = _PATTERNS["stands for"].match(plain, start) or language.patterns["one-off"].search(plain)
+    return frozenset({"change"} if leans else {"change", "statement", "wish"})

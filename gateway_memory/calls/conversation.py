@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar, Unpack
 
 from gateway_memory.capture.requests import Request, request_in
 from gateway_memory.context.builder import Context, with_notice
-from gateway_memory.context.requested import OF_SESSION, Requested
 from gateway_memory.edge.content import (
     Content,
     as_query,
@@ -29,7 +28,7 @@ from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, 
 from gateway_memory.session import FEATURES, Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.journal.sessions import End
-from gateway_memory.store.report import ReplyReport
+from gateway_memory.store.report import OF_SESSION, ReplyReport, Requested
 from gateway_memory.wiring import OpenMemory
 from recall import RecallError
 

@@ -116,8 +116,8 @@ def _share(what: str, item: Near) -> float:
     """Return how much of the request the memory contains: Jaccard, and at least 0.9 for a verbatim match."""
     request, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
     within = 0.9 if len(request) > 1 and request in text else 0.0
-    terms = terms_of(what)
-    contained = _CONTAINED * len(terms & terms_of(item.stored.entry.text)) / len(terms)
+    terms = {term for term in terms_of(what) if term.isalnum()}  # what one likes tells nothing alone
+    contained = _CONTAINED * len(terms & terms_of(item.stored.entry.text)) / max(1, len(terms))
     return max(within, contained, text_overlap(what, item.stored.entry.text))
 
 

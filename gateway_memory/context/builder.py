@@ -33,13 +33,13 @@ from gateway_memory.context.hits import (
     told_hits,
     without_repeats,
 )
-from gateway_memory.context.requested import Requested, requested
+from gateway_memory.context.requested import requested
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.report import Considered, Fate, ReplyReport
+from gateway_memory.store.report import Considered, Fate, ReplyReport, Requested
 from gateway_memory.store.validity import Today, Told
 from gateway_memory.sync.follower import Storage
 from notifier import MemoryChange

@@ -1,7 +1,6 @@
 """What the assistant is told of a request about the memory itself, and what becomes of it after the reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from extractor import Act
@@ -11,6 +10,7 @@ from gateway_memory.context.blocks import told
 from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
+from gateway_memory.store.report import OF_SESSION, Requested
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import terms_of
 from gateway_memory.sync.follower import Storage
@@ -23,22 +23,6 @@ _LONGEST: Final = 120  # characters of a line
 _ALONE: Final = frozenset[Act]({"forget_today", "forget_all", "not_note", "pause", "resume", "undo", "who_reads"})
 """What needs no memory to be told of."""
 _HARMLESS: Final = frozenset[Act]({"recall", "who_reads", "undo", "resume"})
-OF_SESSION: Final = frozenset[Act]({"not_note", "pause", "resume"})
-"""What is asked of the session: its turn is not kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requested:
-    """What a message asks of the memory itself, as the assistant is told it.
-
-    act: what is asked. sure: whether it is; if not, the assistant asks. ids: the memories that are meant, or may be.
-    done: whether it is carried out by the turn's `after_reply`; what is not waits for an answer or a command.
-    """
-
-    act: Act
-    sure: bool
-    ids: tuple[str, ...] = ()
-    done: bool = False
 
 
 async def requested(  # noqa: PLR0911 - one return a request

@@ -1,10 +1,13 @@
-"""Why a reply was given what it was: the record of one recall, without any text."""
+"""Why a reply was given what it was, and what its message asked of the memory: without any text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway_memory.ground import decoded
+
+if TYPE_CHECKING:
+    from extractor import Act
 
 Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "far", "over", "withheld"]
 """What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number
@@ -69,3 +72,21 @@ class ReplyReport:
 
 def _rounded(values: Mapping[str, float], *, least: float = 0.0) -> dict[str, float]:
     return {name: round(float(value), _DIGITS) for name, value in values.items() if abs(value) >= least}
+
+
+OF_SESSION: Final = frozenset({"not_note", "pause", "resume"})
+"""What is asked of the session: its turn is not kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requested:
+    """What a message asks of the memory itself, as the assistant is told it.
+
+    act: what is asked. sure: whether it is; if not, the assistant asks. ids: the memories that are meant, or may be.
+    done: whether it is carried out by the turn's `after_reply`; what is not waits for an answer or a command.
+    """
+
+    act: "Act"
+    sure: bool
+    ids: tuple[str, ...] = ()
+    done: bool = False

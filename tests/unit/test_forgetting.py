@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway_memory.capture.requests import asked_to_forget, memories_meant
+from gateway_memory.capture.requests import memories_meant, object_of
 from recall import Entry, Near, Stored
 
 
@@ -20,31 +20,23 @@ def near(*texts: str, file: str = "MEMORY.md") -> list[Near]:
 
 
 @pytest.mark.parametrize(
-    ("message", "what"),
+    ("request_", "what"),
     [
         ("Forget that I like green tea", "I like green tea"),
-        ("please forget about my trip to Oslo, thanks", "my trip to Oslo"),
-        ("Can you delete the memory about my old job", "my old job"),
+        ("please forget about my trip to Oslo, thanks", "my trip Oslo"),
+        ("Can you delete the memory about my old job", "the my old job"),
+        ("forget what i said about the killarney job", "i the killarney job"),
         ("忘掉我喜欢喝茶", "我喜欢喝茶"),
-        ("请忘记关于奥斯陆的旅行吧", "奥斯陆的旅行"),
+        ("请忘记关于奥斯陆的旅行吧", "奥斯陆 旅行"),
         ("把我住在柏林这条忘掉", "我住在柏林"),
         ("把我喜欢喝茶从记忆里删掉", "我喜欢喝茶"),
-        ("You can forget that I live in Leeds.", "I live in Leeds"),
-        ("把我的手机号忘掉", "我的手机号"),
-        ("我把钥匙忘掉了", None),
-        ("Don't forget that I like tea", None),
-        ("forget it", None),
-        ("forget everything", None),
-        ("I forgot my keys", None),
-        ("Did you forget that I like tea?", None),
-        ("我忘了带钥匙", None),
-        ("删除服务器上的日志", None),
-        ("delete the file", None),
-        ("forget that\nand this", None),
+        ("那个缺铁的事忘了吧", "缺铁"),
+        ("請把我對花生過敏這件事忘掉吧", "我对花生过敏"),
+        ("scratch the last thing I said", "the I"),
     ],
 )
-def test_what_a_message_asks_to_be_forgotten(message: str, what: str | None) -> None:
-    assert asked_to_forget(message) == what
+def test_the_words_that_are_left_of_a_request_name_what_it_is_about(request_: str, what: str) -> None:
+    assert object_of(request_) == what
 
 
 def test_one_memory_is_certain_when_it_stands_out() -> None:
@@ -99,17 +91,3 @@ def test_nothing_near_is_nothing() -> None:
 
 def test_a_persons_own_note_is_not_ours_to_forget() -> None:
     assert memories_meant("I like green tea", near("I like green tea", file="memory/notes.md")).possible == ()
-
-
-@pytest.mark.parametrize(
-    ("asked", "what"),
-    [
-        ("請忘記我對夸克兔過敏", "我對夸克兔過敏"),
-        ("別記得我住在台北", "我住在台北"),
-        ("不要記我的生日", "我的生日"),
-        ("刪除關於我生日的記憶", "我生日"),
-        ("請把我對花生過敏這件事忘掉吧", "我對花生過敏"),
-    ],
-)
-def test_requests_in_traditional_chinese_are_understood(asked: str, what: str) -> None:
-    assert asked_to_forget(asked) == what

@@ -1,23 +1,121 @@
 """What a sentence's vector and words tell, where no rule reads it."""
 
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from extractor import Candidate, Turn, extract_rules, meaning_of, understood, with_unread
+from extractor import (
+    Candidate,
+    Meaning,
+    Turn,
+    act_of,
+    asks_of_memory,
+    extract_rules,
+    frame_of,
+    meaning_of,
+    understood,
+    with_unread,
+)
 from recall.encoding.encoder import bundled_encoder
+
+ACT_OF = {"forget_one": "forget", "forget_about": "forget", "dont_note_this": "not_note"}
+DATA = Path(__file__).parents[1] / "data"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+def told(text: str, encoder: str | None = None) -> Meaning | None:
+    bundled = bundled_encoder()
+    return meaning_of(text, bundled.encode([text])[0].tolist(), encoder or bundled.name)
 
 
 def kept(message: str, *, encoder: str | None = None) -> list[tuple[str, str]]:
     """The category and the content of what is kept of a message."""
-    bundled = bundled_encoder()
     turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     found: list[Candidate | None] = []
     for candidate in with_unread(turn, extract_rules(turn)):
-        texts = (candidate.content, candidate.sentence or candidate.content, message)
-        told = [meaning_of(text, bundled.encode([text])[0].tolist(), encoder or bundled.name) for text in texts]
-        found.append(understood(candidate, *told))
+        texts = (candidate.content, candidate.sentence or candidate.content, frame_of(message))
+        found.append(understood(candidate, *(told(text, encoder) for text in texts)))
     return [(each.category, each.content) for each in found if each and not each.only_as]
+
+
+def share(messages: Sequence[str]) -> float:
+    """The share of messages of which something is kept."""
+    return sum(bool(kept(message)) for message in messages) / len(messages)
+
+
+# Lists that people wrote who knew nothing of the code, and of which no row was trained on. Each floor is a little below
+# what was measured (shown with -rP).
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_people_say_of_their_lives_is_kept_and_their_talk_is_not(lang: str) -> None:
+    said = rows(f"said/plain_{lang}")
+    facts, talk = (share([row["text"] for row in said if row["keep"] is which]) for which in (True, False))
+    evening = rows(f"said/evening_{lang}")
+    lasting, passing = (
+        share([row["text"] for row in evening if bool(row["keep"]) is which]) for which in (True, False)
+    )
+    print(f"{lang}: plain {facts:.2f}, {talk:.2f}; an evening {lasting:.2f}, {passing:.2f}")  # noqa: T201
+    assert facts >= 0.88
+    assert talk <= 0.05
+    assert lasting >= 0.75
+    assert passing <= 0.2
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_people_ask_to_note_is_kept_however_they_ask(lang: str) -> None:
+    said = rows(f"said/note_{lang}")
+    noted = [
+        any(row["what"].strip("。.!！") in content for _, content in kept(row["text"])) for row in said if row["what"]
+    ]
+    other = share([row["text"] for row in said if not row["what"]])
+    print(f"{lang}: noted {sum(noted) / len(noted):.2f}, lookalikes {other:.2f}")  # noqa: T201
+    assert sum(noted) >= 0.8 * len(noted)
+    assert other <= 0.15
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_is_not_said_of_oneself_is_seldom_kept(lang: str) -> None:
+    said = rows(f"said/contrary_{lang}")
+    false = share([row["text"] for row in said if not row["may"]])
+    print(f"{lang}: {false:.2f} of what nobody says of themselves")  # noqa: T201
+    assert false <= 0.22
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_people_ask_of_the_memory_is_seen_and_ordinary_talk_is_not_taken_for_it(lang: str) -> None:
+    bundled = bundled_encoder()
+    meanings = {
+        name: [(row, told(row["text"])) for row in rows(f"said/{name}_{lang}")] for name in ("requests", "lookalikes")
+    }
+    seen = [
+        (row, act_of(row["text"], bundled.encode([row["text"]])[0].tolist(), bundled.name))
+        for row, meaning in meanings["requests"]
+        if meaning and asks_of_memory(meaning, perhaps=True)
+    ]
+    right = sum(act == ACT_OF.get(row["intent"], row["intent"]) for row, act in seen)
+    sure = [bool(meaning and asks_of_memory(meaning)) for _, meaning in meanings["lookalikes"]]
+    recorded = share([row["text"] for row, _ in meanings["requests"]])
+    print(f"{lang}: seen {len(seen)}, act right {right}, of 60; lookalikes {sum(sure)} of 100; kept {recorded:.2f}")  # noqa: T201
+    assert len(seen) >= 0.8 * 60
+    assert right >= 0.9 * len(seen)
+    assert sum(sure) <= 5
+    assert recorded <= 0.15
+
+
+def test_what_is_not_told_stays_out() -> None:
+    said = rows("told")
+    own = [row for row in said if row["kept"]]
+    assert sum(any(row["kept"] in content for _, content in kept(row["text"])) for row in own) >= 0.98 * len(own)
+    other = [row["text"] for row in said if not row["kept"]]
+    assert share(other) <= 0.08
 
 
 @pytest.mark.parametrize(
@@ -65,7 +163,7 @@ def test_a_wish_stands_in_words_that_no_table_knows(message: str) -> None:
         "If I moved to Porto, I would sell the car",
         "Forget the iron thing",
         "推荐点下午茶喝的",
-        "我妈今年多大岁数",
+        "我血型是啥来着",
         "翻译：我对花生过敏",
         "帮我润色：我是一名有五年经验的产品经理",
     ],
