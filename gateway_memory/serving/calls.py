@@ -66,6 +66,7 @@ class AgentCalls:
             )
         opening = await _within(deadline, memory.opening(session)) if request.opening else ""
         context = await memory.before_reply(session, request.message, at=request.at)
+        asked = context.request
         return models.ToldBefore(
             session_id=session.session_id,
             opening=self._unless_delivered(session, opening or "", ephemeral=request.ephemeral),
@@ -74,6 +75,9 @@ class AgentCalls:
             context=context.text,
             outcome=context.outcome,
             recalled=[hit.id for hit in context.recalled],
+            request=None
+            if asked is None
+            else models.MemoryAsked(act=asked.act, sure=asked.sure, ids=list(asked.ids), done=asked.done),
         )
 
     def _unless_delivered(self, session: Session, opening: str, *, ephemeral: bool) -> str:

@@ -237,12 +237,27 @@ class Done(ResponseBody):
     """Nothing to tell."""
 
 
+class MemoryAsked(ResponseBody):
+    """What a message asks of the memory itself.
+
+    act: forget, forget_last, forget_today, forget_all, not_note, pause, resume, correct, undo, recall or who_reads.
+    sure: whether it does; if not, the assistant asks. ids: the memories that are meant, or may be. done: whether it is
+    carried out when the reply is reported.
+    """
+
+    act: str
+    sure: bool
+    ids: list[str]
+    done: bool
+
+
 class ToldBefore(ResponseBody):
     """What to add to the prompt of this reply.
 
     opening: for the system prompt; "" if it was not asked for, or was given before and stays. opening_partial: whether
     a part of it was late or failed; a later reply's opening has it. rule: how the agent saves.
-    context: to prepend to the message. recalled: the ids of the memories in it.
+    context: to prepend to the message. recalled: the ids of the memories in it. request: what the message asks of the
+    memory itself; null for any other message.
     """
 
     session_id: str
@@ -252,6 +267,7 @@ class ToldBefore(ResponseBody):
     context: str
     outcome: str
     recalled: list[str]
+    request: MemoryAsked | None = None
 
 
 class KeptTurn(ResponseBody):

@@ -946,6 +946,24 @@ export interface components {
             rows: components["schemas"]["MemoryListed"][];
         };
         /**
+         * MemoryAsked
+         * @description What a message asks of the memory itself.
+         *
+         *     act: forget, forget_last, forget_today, forget_all, not_note, pause, resume, correct, undo, recall or who_reads.
+         *     sure: whether it does; if not, the assistant asks. ids: the memories that are meant, or may be. done: whether it is
+         *     carried out when the reply is reported.
+         */
+        MemoryAsked: {
+            /** Act */
+            act: string;
+            /** Sure */
+            sure: boolean;
+            /** Ids */
+            ids: string[];
+            /** Done */
+            done: boolean;
+        };
+        /**
          * MemoryListed
          * @description A memory. file: where it stands. turn: the one that it was learnt from, 0 for none.
          *
@@ -1352,7 +1370,8 @@ export interface components {
          *
          *     opening: for the system prompt; "" if it was not asked for, or was given before and stays. opening_partial: whether
          *     a part of it was late or failed; a later reply's opening has it. rule: how the agent saves.
-         *     context: to prepend to the message. recalled: the ids of the memories in it.
+         *     context: to prepend to the message. recalled: the ids of the memories in it. request: what the message asks of the
+         *     memory itself; null for any other message.
          */
         ToldBefore: {
             /** Session Id */
@@ -1372,6 +1391,8 @@ export interface components {
             outcome: string;
             /** Recalled */
             recalled: string[];
+            /** @default null */
+            request?: components["schemas"]["MemoryAsked"] | null;
         };
     };
     responses: never;
