@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractor.language.sentences import sentences
-from extractor.meaning import ACTS, WORDS, Act, Kind, direction_of, words_of
+from extractor.meaning import ACTS, NOTE, WORDS, Act, Kind, direction_of, words_of
 from recall.encoding.encoder import BundledEncoder
 
 RIDGE, LOGISTIC_RIDGE = 0.004, 0.33
@@ -203,13 +203,13 @@ def packed(solution: Vectors) -> Direction:
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
-def acts(said: Said, rows: list[Row]) -> dict[Act, Direction]:
-    """The directions of what is asked of the memory, each among all that is asked."""
-    intents = [row.get("intent", "") for row in rows]
+def acts(said: Said, rows: list[Row]) -> dict[str, Direction]:
+    """The directions of what is asked of the memory, each among all that is asked, also to keep something."""
+    intents = [row.get("intent", NOTE if row["act"] == NOTE else "") for row in rows]
     asked = np.array([intent != "" for intent in intents])
     act = np.array([ACT_OF.get(intent, intent) for intent in intents if intent])
     those = said.those(asked).folded(WORDS_OF_ACTS)
-    return {each: fitted(those, act == each) for each in ACTS}
+    return {f"asks {each}": fitted(those, act == each) for each in (*ACTS, NOTE)}
 
 
 def fitted(said: Said, of_kind: Which) -> Direction:
@@ -261,7 +261,7 @@ def main() -> None:
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, (used, of_kind) in labels_of(rows).items():
         directions[kind] = fitted(said.those(used), of_kind[used])
-    directions.update(acts(said, rows).items())
+    directions |= acts(said, rows)
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 

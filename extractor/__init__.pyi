@@ -16,10 +16,9 @@ from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
 from .meaning import Act as Act
 from .meaning import Meaning as Meaning
-from .meaning import act_of as act_of
 from .meaning import asked_for as asked_for
-from .meaning import asks_of_memory as asks_of_memory
-from .meaning import clauses_of_note as clauses_of_note
+from .meaning import asked_of_memory as asked_of_memory
+from .meaning import clauses_of as clauses_of
 from .meaning import frame_of as frame_of
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood

@@ -35,6 +35,8 @@ Act: TypeAlias = Literal[
 note the message; to stop noting, or to go on; to correct or bring back something; to tell what it knows, or who can
 read it."""
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
+NOTE: Final = "note"
+"""What is said in much the same words, and asks to keep something."""
 
 _TABLE: Final = table("directions")
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
@@ -56,11 +58,12 @@ _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.5, -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.15, -1.5
+_ASKED_BY_CLAUSE: Final = 1.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
-_CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )")
+_CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)")
 _AROUND: Final = " \t,，、:：;；-–—*_。.!！"
 _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
@@ -73,7 +76,8 @@ class Meaning:
 
     The others are log-odds. keep: that it is worth keeping. wish: that it wishes something of the assistant for good.
     note: that it asks to keep something. borrowed: that it is a text, a part or a supposition, and not its speaker's
-    own. meta: that it asks something of the memory itself: "forget what I said".
+    own. meta: that it asks something of the memory itself: "forget what I said". asks: what it most likely asks of it;
+    None where that is most unlikely, or where it rather asks to keep something.
     """
 
     change: float
@@ -82,38 +86,34 @@ class Meaning:
     note: float
     borrowed: float
     meta: float
+    asks: Act | None
 
 
 @cache
-def direction_of(kind: Kind | Act) -> tuple[float, float, "array[int]"]:
-    """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
-    entries = dict(_TABLE.texts(kind))
+def direction_of(name: str) -> tuple[float, float, "array[int]"]:
+    """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers.
+
+    name: a kind, or "asks …" for an act or a note.
+    """
+    entries = dict(_TABLE.texts(name))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
 
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    if not _is_read(vector, encoder):
+    if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
         return None
     words = words_of(text)
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    return Meaning(**{kind: _directed(kind, vector, words) for kind in kinds})
+    kinds = {kind: _directed(kind, vector, words) for kind in get_args(Kind)}
+    asks = None
+    if kinds["meta"] >= _PERHAPS_ASKED:
+        act = max((*ACTS, NOTE), key=lambda act: _directed(f"asks {act}", vector, words))
+        asks = next((each for each in ACTS if each == act), None)
+    return Meaning(**kinds, asks=asks)
 
 
-def act_of(text: str, vector: Sequence[float], encoder: str) -> Act | None:
-    """Return what a request about the memory most likely asks; None for another encoder than the bundled one."""
-    if not _is_read(vector, encoder):
-        return None
-    words = words_of(text)
-    return max(ACTS, key=lambda act: _directed(act, vector, words))
-
-
-def _is_read(vector: Sequence[float], encoder: str) -> bool:
-    return encoder == _ENCODER and len(vector) == len(direction_of("change")[2])
-
-
-def _directed(kind: Kind | Act, vector: Sequence[float], words: Mapping[int, float]) -> float:
-    step, intercept, direction = direction_of(kind)
+def _directed(name: str, vector: Sequence[float], words: Mapping[int, float]) -> float:
+    step, intercept, direction = direction_of(name)
     score, places = math.fsum(map(mul, vector, direction)), len(direction) - len(vector)
     if places:
         score += math.fsum(weight * direction[len(vector) + place % places] for place, weight in words.items())
@@ -170,9 +170,9 @@ def frame_of(message: str) -> str:
     return f"{message[: _LONGEST_FRAME - _FRAME_END]} {message[-_FRAME_END:]}"
 
 
-def clauses_of_note(content: str) -> list[str]:
-    """Return the clauses of what shall be kept, in whose first or last the asking may stand: "hold on to this, …"."""
-    clauses = [clause for clause in _CLAUSE_END.split(content) if clause.strip()]
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of a text, in whose first or last the asking may stand: "hold on to this, …"; [] for one."""
+    clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
     return clauses if len(clauses) > 1 else []
 
 
@@ -194,13 +194,16 @@ def _only_asks(meaning: Meaning | None) -> bool:
     )
 
 
-def asks_of_memory(meaning: Meaning, *, perhaps: bool = False) -> bool:
-    """Return whether a text asks something of the memory itself, and not to keep something; perhaps: it may do so."""
-    return meaning.meta >= (_PERHAPS_ASKED if perhaps else _ASKED) and meaning.meta > meaning.note
+def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tuple[Act | None, bool]:
+    """Return what a message or a clause of it ("off the record, …") asks of the memory itself, and whether surely."""
+    if message.asks and message.meta >= _ASKED:
+        return message.asks, True
+    asking = [each.asks for each in clauses if each and each.asks and each.meta >= _ASKED_BY_CLAUSE]
+    return (asking[0], True) if asking and message.note < _NOTE else (message.asks, False)
 
 
 def _is_of_memory(meaning: Meaning) -> bool:
-    return meaning.meta >= _OF_MEMORY and meaning.meta > meaning.note
+    return meaning.asks is not None and meaning.meta >= _OF_MEMORY
 
 
 def _is_borrowed(message: Meaning) -> bool:

@@ -96,10 +96,11 @@ class Recaller:
         self._embedder = self._embedders[0] if self._embedders else None
         self._background = None
         self._starting: asyncio.TimerHandle | None = None
-        self._on_server = encoder is None and provider_of(settings.embedder.provider).is_server
+        on_server = encoder is None and provider_of(settings.embedder.provider).is_server
+        self._reader = _bundled() if on_server else self._embedder
         if self._embedder is not None:
             size = BUNDLED_BATCHES
-            if self._on_server:
+            if on_server:
                 texts = settings.embedder.batch_size
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
@@ -133,7 +134,8 @@ class Recaller:
         """Stop the threads. One that hangs is left behind; it does not keep the process from ending."""
         if self._starting is not None:
             self._starting.cancel()
-        await asyncio.gather(*(embedder.close() for embedder in self._embedders), self._thread.close())
+        readers = () if self._reader is None or self._reader in self._embedders else (self._reader,)
+        await asyncio.gather(*(each.close() for each in (*self._embedders, *readers)), self._thread.close())
 
     async def run(self) -> None:
         """Compute the vectors of new rows until it is cancelled; nothing is lost then."""
@@ -261,7 +263,10 @@ class Recaller:
         self._thread.opened()
         started = time.perf_counter()
         vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, waits=request.asked
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])],
+            deadline,
+            waits=request.asked,
+            by=self._embedder,
         )
         ranking = time.perf_counter()
         # The encoder makes nothing of some texts, such as "???": then nothing is late.
@@ -304,18 +309,14 @@ class Recaller:
         if self._embedder is not None:
             _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
 
-    @property
-    def encodes_here(self) -> bool:
-        """Whether no server receives the texts that are encoded."""
-        return not self._on_server
-
     async def encoded(self, texts: Sequence[str], timeout_seconds: float) -> "tuple[str, list[Vector | None]]":
-        """Return the encoder's name, and the vectors of texts; None for those that are not there in time.
+        """Return an encoder's name, and the vectors of texts; None for those that are not there in time.
 
-        An encoder that loads is waited for. The name is "" without one.
+        The encoder is that of this process, also where a server encodes what is searched. One that loads is waited for.
+        The name is "" without one.
         """
-        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
-        loaded = self._embedder and self._embedder.encoder
+        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds, by=self._reader, waits=True)
+        loaded = self._reader and self._reader.encoder
         return loaded.name if loaded else "", vectors
 
     async def nearest(
@@ -334,24 +335,23 @@ class Recaller:
         """Return what `nearest` returns, for each of several texts."""
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        made = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, by=self._embedder)
         vectors = [None if vector is None or not vector.any() else vector for vector in made]
         return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
-        self, texts: "Sequence[str]", deadline: float | None, *, waits: bool = False
+        self, texts: "Sequence[str]", deadline: float | None, *, by: Embedder | None, waits: bool = False
     ) -> "list[Vector | None]":
-        """Return the vectors of texts; None for those that are not there in time, or failed.
+        """Return the vectors of texts by an embedder; None for those that are not there in time, or failed.
 
         A vector that comes late is cached, and serves the next message. One that is zero means nothing.
         """
-        embedder = self._embedder
-        if embedder is None:
+        if by is None:
             return [None for _ in texts]
-        requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
+        requested = [by.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
         coming = {each for each in requested if not each.done()}
-        loads = waits and embedder.encoder is None and not embedder.problem
-        if coming and (deadline is None or embedder.is_ready or loads):
+        loads = waits and by.encoder is None and not by.problem
+        if coming and (deadline is None or by.is_ready or loads):
             await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
         return [_result(each) for each in requested]
 
@@ -395,6 +395,12 @@ def _embedders(
     if provider.is_server:
         return tuple(Embedder(make, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
     return (Embedder(make),)
+
+
+def _bundled() -> Embedder:
+    from recall.encoding.encoder import bundled_encoder  # heavy, and not loaded where it is not used
+
+    return Embedder(bundled_encoder)
 
 
 def _prepared(entries: Sequence[Entry], _: "Index") -> "dict[str, SearchTerms]":

@@ -480,7 +480,7 @@ async def _kept_as_asked(opened: OpenMemory, session: Session, message: str) -> 
     """
     text = as_query(message).text
     request: Request | Requested | None = session.asked[1] if session.asked[0] == text else None
-    if session.asked[0] != text and opened.storage.recaller.encodes_here:  # there was no `before_reply`
+    if session.asked[0] != text:  # there was no `before_reply`
         request = await request_in(opened.storage.recaller, text)
     session.asked = ("", None)
     if request is None or not request.sure or request.act not in OF_SESSION:

@@ -98,26 +98,25 @@ class Forgetter(Changer):
         """Carry out a request to forget what was said last, or something that is certain to be meant.
 
         If no memory is certain, `/memory forget` shows the possible ones. Text that was never a memory may still have
-        been said, so it is withheld from records and openings.
+        been said, so it is withheld from records and openings. The request itself, which repeats it, is not quoted.
         """
-        if not request.sure:
-            return
         if request.act == "forget_last":
             turns = await self._storage.episodes.of_session(scope.key, turn.session_id)
             if last := max((each for each in turns if each < turn.id), default=0):
                 await self.exchange(scope, last)
         elif request.act == "forget" and terms_of(request.what):
             await self._forget_named(scope, turn, request.what)
+        await self._storage.turns.leave_unsaid([turn.id])
 
     async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> None:
         await self._storage.follower.refresh(scope)
         nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
         meant = memories_meant(what, nearest)
+        # A command has withheld it before, which this turn repeats; and one to the machine is no wish of the user.
+        done = (await self._storage.ledger.withheld(scope.key)).says(what) or without_commands(what) != what
         if meant.certain:
             await self.memory(scope, meant.certain, reason=_BY_WISH, turn=turn.id)
-        elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats
-            await self._storage.turns.leave_unsaid([turn.id])
-        elif not meant.possible and without_commands(what) == what:  # a command to the machine is no wish of the user
+        elif not (meant.possible or done):
             await self._withhold(scope, turn, what)
 
     async def _all_said(self, scope: Scope) -> list[Episode]:

@@ -14,7 +14,7 @@ from extractor import (
     Known,
     Meaning,
     asked_for,
-    clauses_of_note,
+    clauses_of,
     doubt_of,
     frame_of,
     meaning_of,
@@ -75,7 +75,7 @@ class Merger:
             understood(candidate, meanings[content], meanings[sentence], meanings[whole])
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
-        clauses = [clauses_of_note(each.content) if each and each.explicit else [] for each in found]
+        clauses = [clauses_of(each.content) if each and each.explicit else [] for each in found]
         if not any(clauses):
             return found
         meanings = await self._meanings([clause for each in clauses for clause in each], NEAREST_SECONDS)

@@ -180,7 +180,7 @@ class RulesStage:
             return ()
         if request := await request_in(self._storage.recaller, turn.user, _LOADING_SECONDS):
             # A wish that another program was told concerns no memory of ours.
-            if not turn.imported:
+            if request.sure and not turn.imported:
                 await self._changes.forgetter.by_wish(scope, turn, request)
             if request.sure:
                 return ()

@@ -8,8 +8,8 @@ from typing import Final
 from extractor import (
     Act,
     Cleaned,
-    act_of,
-    asks_of_memory,
+    asked_of_memory,
+    clauses_of,
     clean,
     differ,
     meaning_of,
@@ -63,18 +63,23 @@ class Meant:
 async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS) -> Request | None:
     """Return what a message asks of the memory, or perhaps asks; None for any other message.
 
-    A long message asks nothing, nor does one whose vector is not there in time.
+    A long message asks nothing. Without an encoder, and before it has loaded, only the plainest wish to forget is read.
     """
     line = " ".join(message.split())
     if not line or len(line) > _LONGEST:
         return None
-    encoder, (vector,) = await recaller.encoded([line], seconds)
-    numbers = [] if vector is None else vector.tolist()
-    meaning = meaning_of(line, numbers, encoder)
-    if meaning is None or not asks_of_memory(meaning, perhaps=True):
-        return None
-    act = act_of(line, numbers, encoder)
-    return act and Request(act=act, what=object_of(line), sure=asks_of_memory(meaning))
+    clauses = clauses_of(line)
+    parts = [line, *dict.fromkeys(clauses[:1] + clauses[-1:])]
+    encoder, vectors = await recaller.encoded(parts, seconds)
+    meanings = [
+        None if vector is None else meaning_of(part, vector.tolist(), encoder)
+        for part, vector in zip(parts, vectors, strict=True)
+    ]
+    if meanings[0] is None:
+        plainly = _PATTERNS["forget"].match(line)
+        return Request(act="forget", what=object_of(line), sure=True) if plainly else None
+    act, sure = asked_of_memory(meanings[0], meanings[1:])
+    return act and Request(act=act, what=object_of(line), sure=sure)
 
 
 def object_of(request: str) -> str:

@@ -387,8 +387,6 @@ class ContextBuilder:
         session, message = reply.session, reply.message
         if not (session.on("autoExtract") or session.incognito) or is_small_talk(message):
             return
-        if session.incognito and not self._storage.recaller.encodes_here:  # a server would receive the message
-            return
         with reply.timed("request"):
             request = await request_in(self._storage.recaller, message, reply.within(_JOURNAL_WITHIN))
             if request is None or (session.incognito and request.act != "resume"):

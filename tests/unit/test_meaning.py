@@ -12,8 +12,8 @@ from extractor import (
     Candidate,
     Meaning,
     Turn,
-    act_of,
-    asks_of_memory,
+    asked_of_memory,
+    clauses_of,
     extract_rules,
     frame_of,
     meaning_of,
@@ -91,22 +91,22 @@ def test_what_is_not_said_of_oneself_is_seldom_kept(lang: str) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_what_people_ask_of_the_memory_is_seen_and_ordinary_talk_is_not_taken_for_it(lang: str) -> None:
-    bundled = bundled_encoder()
-    meanings = {
-        name: [(row, told(row["text"])) for row in rows(f"said/{name}_{lang}")] for name in ("requests", "lookalikes")
-    }
-    seen = [
-        (row, act_of(row["text"], bundled.encode([row["text"]])[0].tolist(), bundled.name))
-        for row, meaning in meanings["requests"]
-        if meaning and asks_of_memory(meaning, perhaps=True)
-    ]
-    right = sum(act == ACT_OF.get(row["intent"], row["intent"]) for row, act in seen)
-    sure = [bool(meaning and asks_of_memory(meaning)) for _, meaning in meanings["lookalikes"]]
-    recorded = share([row["text"] for row, _ in meanings["requests"]])
-    print(f"{lang}: seen {len(seen)}, act right {right}, of 60; lookalikes {sum(sure)} of 100; kept {recorded:.2f}")  # noqa: T201
+    def read(text: str) -> tuple[str | None, bool]:
+        parts = [text, *dict.fromkeys(clauses_of(text)[:1] + clauses_of(text)[-1:])]
+        message, *clauses = (told(part) for part in parts)
+        assert message is not None
+        return asked_of_memory(message, clauses)
+
+    seen = [(row, found) for row in rows(f"said/requests_{lang}") if (found := read(row["text"]))[0]]
+    certain = sum(sure for _, (_, sure) in seen)
+    right = sum(act == ACT_OF.get(row["intent"], row["intent"]) for row, (act, _) in seen)
+    talk = [row for row in rows(f"said/lookalikes_{lang}") if read(row["text"])[1]]
+    recorded = share([row["text"] for row in rows(f"said/requests_{lang}")])
+    print(f"{lang}: seen {len(seen)}, {certain} surely, act right {right}; lookalikes {len(talk)}; kept {recorded:.2f}")  # noqa: T201
     assert len(seen) >= 0.8 * 60
     assert right >= 0.9 * len(seen)
-    assert sum(sure) <= 5
+    assert certain >= 0.7 * 60
+    assert len(talk) <= 6
     assert recorded <= 0.15
 
 
