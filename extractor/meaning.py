@@ -9,15 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from operator import mul
+from operator import mul, sub
 from typing import Final, Literal, TypeAlias
+
+from gateway_memory.ground.tables import Table
 
 from .tables import table
 from .types import Candidate, traits_of
 
-Kind: TypeAlias = Literal["change", "keep", "wish", "meta"]
+Kind: TypeAlias = Literal["keep", "wish", "meta"]
 
 _TABLE: Final = table("directions")
+_OF_PAIRS: Final = table("changes")
+_WEIGHT_OF_COSINE: Final = float(dict(_OF_PAIRS.texts("change"))["cosine"])
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
@@ -43,40 +47,59 @@ _LONGEST_WHOLE: Final = 160  # characters
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a text tells. change: that something has changed, about 1, or has not, about -1.
+    """What a text tells, in log-odds. keep: that it is worth keeping.
 
-    keep: the log-odds that it is worth keeping. wish: that it wishes something of the assistant for good. meta: that it
-    is about the memory itself: "forget what I said".
+    wish: that it wishes something of the assistant for good. meta: that it is about the memory itself: "forget what I
+    said".
     """
 
-    change: float
     keep: float
     wish: float
     meta: float
 
 
 @cache
-def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
+def _direction(of: Table, kind: str) -> tuple[float, float, "array[int]"]:
     """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
-    entries = dict(_TABLE.texts(kind))
+    entries = dict(of.texts(kind))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
 
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    dimension = len(direction_of("change")[2])
+    dimension = len(_direction(_TABLE, "keep")[2]) - WORDS
     if encoder != _ENCODER or len(vector) != dimension:
         return None
     words = words_of(text)
 
     def directed(kind: Kind) -> float:
-        step, intercept, direction = direction_of(kind)
+        step, intercept, direction = _direction(_TABLE, kind)
         score = math.fsum(map(mul, vector, direction))
-        if len(direction) > dimension:
-            score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
+        score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
         return step * score + intercept
 
-    return Meaning(change=directed("change"), keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
+    return Meaning(keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
+
+
+OF_PAIRS: Final = 4
+"""How many numbers a pair of vectors has in each dimension: their product, their distance, the newer and the older."""
+
+
+def change_of(new: str, newer: Sequence[float], older: Sequence[float], encoder: str) -> float | None:
+    """Return the log-odds that a statement changes an older one rather than standing beside it.
+
+    newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
+    """
+    step, intercept, weights = _direction(_OF_PAIRS, "change")
+    dimension = (len(weights) - WORDS) // OF_PAIRS
+    if encoder != _ENCODER or not len(newer) == len(older) == dimension:
+        return None
+    products, words = list(map(mul, older, newer)), weights[OF_PAIRS * dimension :]
+    columns = (products, map(abs, map(sub, older, newer)), newer, older)
+    parts = (weights[number * dimension : (number + 1) * dimension] for number in range(OF_PAIRS))
+    score = math.fsum(math.fsum(map(mul, part, column)) for part, column in zip(parts, columns, strict=True))
+    score += math.fsum(weight * words[place] for place, weight in words_of(new).items())
+    return step * score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:
@@ -107,7 +130,6 @@ def understood(
     sentence = of_sentence or meaning
     message = of_message or sentence
     keep, meta = (sentence.keep + message.keep) / 2, max(sentence.meta, message.meta)
-    candidate = replace(candidate, telling=meaning.change)
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = max(meaning.keep, sentence.keep) >= _KEEP_POINTED_AT
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
