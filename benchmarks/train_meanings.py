@@ -3,12 +3,17 @@
 It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
 (text, act, keep): logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), and what
 is about the memory itself ("meta"). `--left-out` prints first what each head finds of a hand when trained on all
-others, and takes ten minutes.
+others, and takes ten minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before,
+after) like tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything
+changes. A ridge regression tells the second statements that change the first from all others. Without them that
+direction stays as it is.
 """
 
 import argparse
 import base64
+import gzip
 import json
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extractor.meaning import WORDS, Kind, words_of
+from extractor.language.sentences import sentences
+from extractor.meaning import WORDS, Kind, direction_of, words_of
 from recall.encoding.encoder import BundledEncoder
 
-RIDGE = 0.33
+RIDGE, LOGISTIC_RIDGE = 0.004, 0.33
 VECTOR_WEIGHS = 3.0  # beside the words
 STEPS, STEPS_WITHIN, NEAR = 12, 25, 0.01
+TALK = 3000  # sentences of each file
+LENGTHS = range(8, 120)  # characters of a sentence
 PRECISE = 0.9
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
@@ -75,6 +83,15 @@ def hands() -> Iterator[Row]:
         yield from ({**json.loads(line), "hand": path.stem} for line in path.read_text("utf-8").splitlines())
 
 
+def talk(path: Path) -> list[str]:
+    """Sentences of a file's messages that are no questions."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        texts = [row["text"] for row in map(json.loads, lines) if row["kind"] == "doc"]
+    random.Random(1).shuffle(texts)
+    found = (said.text for text in texts for said in sentences(text[:1000]) if not said.question)
+    return [text for text, _ in zip((text for text in found if len(text) in LENGTHS), range(TALK), strict=False)]
+
+
 def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
     """The unit vectors of texts."""
     parts = [encoder.encode(texts[start : start + 64]) for start in range(0, len(texts), 64)]
@@ -83,7 +100,17 @@ def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
     return unit
 
 
-def logistic(said: Said, of_kind: Which, ridge: float) -> Vectors:
+def regression(vectors: Vectors, changes: Which, weights: Vectors) -> Vectors:
+    """Ridge regression on 1 (a change) and -1, the weights summing to 1; the intercept, the last, is not shrunk."""
+    mean = weights @ vectors
+    centred = vectors - mean
+    weighted = centred * weights[:, None]
+    ridge = RIDGE * np.eye(vectors.shape[1])
+    direction = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
+    return np.asarray(np.r_[direction, -mean @ direction], np.float64)
+
+
+def logistic(said: Said, of_kind: Which, ridge: float = LOGISTIC_RIDGE) -> Vectors:
     """Ridge logistic regression by Newton's method, each step by conjugate gradients; the intercept is last."""
     solution = np.zeros(said.vectors.shape[1] + WORDS + 1)
     penalty = np.r_[np.full(len(solution) - 1, ridge), 1e-3]
@@ -121,7 +148,7 @@ def report(said: Said, rows: list[Row]) -> None:
     for hand in sorted(set(written)):
         found = []
         for kind, of_kind in labels_of(rows).items():
-            solution = logistic(said.those(written != hand), of_kind[written != hand], RIDGE)
+            solution = logistic(said.those(written != hand), of_kind[written != hand])
             scores, right = said.those(written == hand).scores(solution), of_kind[written == hand]
             if 0 < right.sum() < len(right):
                 found.append(f"{kind} {area(scores, right):.3f}, {recall(scores, right):.2f}")
@@ -149,30 +176,51 @@ def packed(solution: Vectors) -> Direction:
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
-def lines_of(directions: Mapping[str, Direction], about: str, maker: str) -> Iterator[str]:
+def lines_of(directions: Mapping[Kind, Direction], about: str = ABOUT, maker: str = "meanings") -> Iterator[str]:
     """The lines of the table that holds the result."""
     yield f"# {about}"
-    yield from (f"# Made by benchmarks/{maker}; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
+    yield from (f"# Made by benchmarks/train_{maker}.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
     for kind, (step, intercept, weights) in directions.items():
         yield from ("", f"[{kind}]", f"step: {step:.6f}", f"intercept: {intercept:.4f}", "weights:")
         yield from (f"  {weights[start : start + LINE]}" for start in range(0, len(weights), LINE))
+
+
+def shipped(kind: Kind) -> Direction:
+    """A direction of the table as it is."""
+    step, intercept, weights = direction_of(kind)
+    return step, intercept, base64.b64encode(weights.tobytes()).decode()
+
+
+def changes(encoder: BundledEncoder, rows: list[Row], spoken: list[str]) -> Direction:
+    """The direction of what changes the statement before it; half of what other rows weigh is talk."""
+    vectors = encode(encoder, [*(row["after"] for row in rows), *spoken])
+    changing = np.array([row["kind"] == "change" for row in rows] + [False] * len(spoken))
+    beside = np.arange(len(changing)) < len(rows)
+    weights = np.where(changing, 0.5 / changing.sum(), 0.25 / (beside & ~changing).sum())
+    weights[~beside] = 0.25 / len(spoken)
+    return packed(regression(vectors, changing, weights))
 
 
 def main() -> None:
     """Fit the directions and write their table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--pairs", type=Path, nargs="+", default=[])
+    parser.add_argument("--talk", type=Path, nargs="+", default=[])
     args = parser.parse_args()
     encoder, rows = BundledEncoder(), list(hands())
     said = Said.of(encoder, [row["text"] for row in rows])
     if args.left_out:
         report(said, rows)
-    directions: dict[str, Direction] = {}
+    directions: dict[Kind, Direction] = {"change": shipped("change")}
+    if args.pairs and args.talk:
+        pairs = [json.loads(line) for path in args.pairs for line in path.read_text("utf-8").splitlines()]
+        directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, of_kind in labels_of(rows).items():
-        solution = logistic(said, of_kind, RIDGE)
+        solution = logistic(said, of_kind)
         solution[: said.vectors.shape[1]] *= VECTOR_WEIGHS
         directions[kind] = packed(solution)
-    TARGET.write_text("\n".join(lines_of(directions, ABOUT, Path(__file__).name)) + "\n", "utf-8")
+    TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
-"""Trains whether a statement changes an older one: `python benchmarks/train_pairs.py [--left-out]`.
+"""Trains whether a statement changes an older one: `python benchmarks/train_pairs.py`.
 
-It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old, new,
-label): a logistic regression over the vectors of both and the words of the newer one tells those that replace the older
-one from those that stand beside it. `--left-out` prints first what is found of each hand when trained on the others: the
-area under the curve, and the share of changes found where 5 and 2 % of the neighbours are taken for one, and at which
-log-odds. tests/data/changed_minds.jsonl is always left out.
+It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
+new, label): a logistic regression over the vectors of both and the words of the newer one tells those that replace the
+older one from those that stand beside it. Beside the weights stands what is found of each hand when trained on the
+others: the area under the curve, and the share of changes found where 5 and 2 % of the neighbours are taken for one,
+and from which log-odds on. tests/data/changed_minds.jsonl is always left out.
 """
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from train_meanings import Said, Vectors, area, encode, lines_of, logistic, packed
+
 from extractor.meaning import OF_PAIRS, words_of
 from recall.encoding.encoder import BundledEncoder
 
@@ -80,20 +79,16 @@ def report(said: Said, rows: list[Row]) -> list[str]:
 
 def main() -> None:
     """Fit the weights and write their table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--left-out", action="store_true")
-    args = parser.parse_args()
     rows = hands()
     said = features(BundledEncoder(), rows)
-    if args.left_out:
-        print("\n".join(report(said, rows)))
     solution = solved(said, rows, "")
     dimension = BundledEncoder.dimension
     for number, name in enumerate(("product", "difference", "newer", "older")):
         solution[number * dimension : (number + 1) * dimension] *= WEIGHS[name]
     cosine = OF_PAIRS * dimension
     weight = WEIGHS["cosine"] * solution[cosine]
-    lines = [*lines_of({"change": packed(np.delete(solution, cosine))}, ABOUT, Path(__file__).name), f"cosine: {weight:.4f}"]
+    about = "\n# ".join([ABOUT, "What is found of each hand when trained on the others:", *report(said, rows)])
+    lines = [*lines_of({"change": packed(np.delete(solution, cosine))}, about, "pairs"), f"cosine: {weight:.4f}"]
     TARGET.write_text("\n".join(lines) + "\n", "utf-8")
 
 

@@ -15,6 +15,7 @@ from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
 from .meaning import Meaning as Meaning
+from .meaning import change_of as change_of
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
 from .merge.decide import OPEN as OPEN

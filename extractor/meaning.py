@@ -17,7 +17,7 @@ from gateway_memory.ground.tables import Table
 from .tables import table
 from .types import Candidate, traits_of
 
-Kind: TypeAlias = Literal["keep", "wish", "meta"]
+Kind: TypeAlias = Literal["change", "keep", "wish", "meta"]
 
 _TABLE: Final = table("directions")
 _OF_PAIRS: Final = table("changes")
@@ -47,45 +47,52 @@ _LONGEST_WHOLE: Final = 160  # characters
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a text tells, in log-odds. keep: that it is worth keeping.
+    """What a text tells. change: that something has changed, about 1, or has not, about -1.
 
-    wish: that it wishes something of the assistant for good. meta: that it is about the memory itself: "forget what I
-    said".
+    keep: the log-odds that it is worth keeping. wish: that it wishes something of the assistant for good. meta: that it
+    is about the memory itself: "forget what I said".
     """
 
+    change: float
     keep: float
     wish: float
     meta: float
 
 
 @cache
-def _direction(of: Table, kind: str) -> tuple[float, float, "array[int]"]:
+def direction_of(kind: Kind) -> tuple[float, float, "array[int]"]:
     """Return the step, the intercept and the weights of what a vector tells: a byte for each of its numbers."""
+    return _direction(_TABLE, kind)
+
+
+@cache
+def _direction(of: Table, kind: Kind) -> tuple[float, float, "array[int]"]:
     entries = dict(of.texts(kind))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
 
 def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | None:
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
-    dimension = len(_direction(_TABLE, "keep")[2]) - WORDS
+    dimension = len(direction_of("change")[2])
     if encoder != _ENCODER or len(vector) != dimension:
         return None
     words = words_of(text)
 
     def directed(kind: Kind) -> float:
-        step, intercept, direction = _direction(_TABLE, kind)
+        step, intercept, direction = direction_of(kind)
         score = math.fsum(map(mul, vector, direction))
-        score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
+        if len(direction) > dimension:
+            score += math.fsum(weight * direction[dimension + place] for place, weight in words.items())
         return step * score + intercept
 
-    return Meaning(keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
+    return Meaning(change=directed("change"), keep=directed("keep"), wish=directed("wish"), meta=directed("meta"))
 
 
 OF_PAIRS: Final = 4
 """How many numbers a pair of vectors has in each dimension: their product, their distance, the newer and the older."""
 
 
-def change_of(new: str, newer: Sequence[float], older: Sequence[float], encoder: str) -> float | None:
+def change_of(new: str, encoder: str, newer: Sequence[float], older: Sequence[float]) -> float | None:
     """Return the log-odds that a statement changes an older one rather than standing beside it.
 
     newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
@@ -130,6 +137,7 @@ def understood(
     sentence = of_sentence or meaning
     message = of_message or sentence
     keep, meta = (sentence.keep + message.keep) / 2, max(sentence.meta, message.meta)
+    candidate = replace(candidate, telling=meaning.change)
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = max(meaning.keep, sentence.keep) >= _KEEP_POINTED_AT
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
