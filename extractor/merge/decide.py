@@ -29,7 +29,7 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
-CHANGED, PERHAPS = 2.2, 0.5  # log-odds of a change (`change_of`): replaced, and asked about
+CHANGED, CHANGED_PLAINLY, PERHAPS = 2.2, 3.0, 0.5  # log-odds (`change_of`): replaced, even if curated, or asked about
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
@@ -69,9 +69,8 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if best is None or best.action == "add":
         return _named(candidate, known) or (_perhaps(best.memory) if best else _ADDED)
     sentence = candidate.sentence or candidate.content
-    plainly = best.action == "supersede" and bool(
-        says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
-    )
+    told = says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
+    plainly = best.action == "supersede" and (told or CHANGED_PLAINLY <= best.odds < float("inf"))
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
         return _beside(best.memory, best.action)
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
@@ -173,15 +172,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
     ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
     ruled = _Effect(ruling[0], memory, ruling[1]) if ruling else None
-    other_language = is_chinese(candidate.content) != is_chinese(memory.text)
     # A model's entry is the model's to compare: `unsure`.
-    if (
-        (ruled and ruled.action != "update")
-        or other_language
-        or candidate.quote
-        or memory.same_message
-        or _of_other_codes(candidate.content, memory.text)
-    ):
+    alone = candidate.quote or memory.same_message or is_chinese(candidate.content) != is_chinese(memory.text)
+    if (ruled and ruled.action != "update") or alone or _of_other_codes(candidate.content, memory.text):
         return ruled
     weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
     if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
@@ -196,9 +189,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
     # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
-    changes = memory is ordered[0] and not is_of_another(candidate.content, memory.text)
-    changes = changes and _odds(candidate, memory) >= CHANGED
-    return _Effect("supersede", memory, "changed_mind") if changes else None
+    may_change = memory is ordered[0] and not is_of_another(candidate.content, memory.text)
+    odds = _odds(candidate, memory) if may_change else float("-inf")
+    return _Effect("supersede", memory, "changed_mind", odds) if odds >= CHANGED else None
 
 
 def _odds(candidate: Candidate, memory: Known) -> float:

@@ -1,6 +1,7 @@
 """A statement against an older one, in ordinary words: pairs of `data/changed_minds.jsonl`, with real cosines."""
 
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -107,7 +108,7 @@ def vector(text: str) -> tuple[float, ...]:
 
 
 def cosine(one: str, other: str) -> float:
-    return sum(map(mul, vector(one), vector(other)))
+    return math.fsum(map(mul, vector(one), vector(other)))
 
 
 @cache
