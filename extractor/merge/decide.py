@@ -15,7 +15,7 @@ from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.meaning import change_of
 from extractor.tables import table
-from extractor.types import Action, Candidate, Decision, Known
+from extractor.types import Action, Candidate, Decision, Known, traits_of
 
 from .compare import compared, is_of_another, swapped, tells_of_change, turned
 from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
@@ -189,7 +189,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
     # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
-    may_change = memory is ordered[0] and not is_of_another(candidate.content, memory.text)
+    # It was trained on what people tell: two wishes are alike in form, and both stand.
+    may_change = memory is ordered[0] and not traits_of(candidate.category).directive
+    may_change = may_change and not is_of_another(candidate.content, memory.text)
     odds = _odds(candidate, memory) if may_change else float("-inf")
     return _Effect("supersede", memory, "changed_mind", odds) if odds >= CHANGED else None
 

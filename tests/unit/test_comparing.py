@@ -218,6 +218,12 @@ def test_only_the_nearest_line_is_changed_by_what_its_vector_tells() -> None:
     assert decide(candidate_of(new), [same, nearer]).target != "farther"
 
 
+def test_a_wish_takes_the_place_of_no_other_wish_by_its_vector() -> None:
+    old, new = "用中文回答", "回答简短"
+    wish = replace(candidate_of(new), category="instruction")
+    assert decide(wish, [known(new, old)]).action == "add"
+
+
 def test_another_encoders_vectors_tell_nothing_of_a_change() -> None:
     assert change_of("I moved", "another", vector("I moved"), vector("I live in Graz")) is None
     assert change_of("I moved", bundled_encoder().name, (1.0,), (1.0,)) is None
