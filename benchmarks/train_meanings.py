@@ -16,7 +16,7 @@ import base64
 import gzip
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,10 +129,10 @@ def regression(vectors: Vectors, changes: Which, weights: Vectors) -> Vectors:
     return np.asarray(np.r_[direction, -mean @ direction], np.float64)
 
 
-def logistic(said: Said, of_kind: Which) -> Vectors:
+def logistic(said: Said, of_kind: Which, ridge: float = LOGISTIC_RIDGE) -> Vectors:
     """Ridge logistic regression by Newton's method, each step by conjugate gradients; the intercept is last."""
     solution = np.zeros(said.vectors.shape[1] + said.words + 1)
-    penalty = np.r_[np.full(len(solution) - 1, LOGISTIC_RIDGE), 1e-3]
+    penalty = np.r_[np.full(len(solution) - 1, ridge), 1e-3]
     for _ in range(STEPS):
         probability = 1 / (1 + np.exp(-said.scores(solution)))
         residual = -(said.sums(probability - of_kind) + penalty * solution)
@@ -219,10 +219,10 @@ def fitted(said: Said, of_kind: Which) -> Direction:
     return packed(solution)
 
 
-def lines_of(directions: dict[str, Direction]) -> Iterator[str]:
+def lines_of(directions: Mapping[str, Direction], about: str = ABOUT, maker: str = "meanings") -> Iterator[str]:
     """The lines of the table that holds the result."""
-    yield f"# {ABOUT}"
-    yield from ("# Made by benchmarks/train_meanings.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
+    yield f"# {about}"
+    yield from (f"# Made by benchmarks/train_{maker}.py; do not edit.", "", "[encoder]", f"name: {BundledEncoder.name}")
     for kind, (step, intercept, weights) in directions.items():
         yield from ("", f"[{kind}]", f"step: {step:.6f}", f"intercept: {intercept:.4f}", "weights:")
         yield from (f"  {weights[start : start + LINE]}" for start in range(0, len(weights), LINE))

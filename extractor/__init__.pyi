@@ -18,6 +18,7 @@ from .meaning import Act as Act
 from .meaning import Meaning as Meaning
 from .meaning import asked_for as asked_for
 from .meaning import asked_of_memory as asked_of_memory
+from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
 from .meaning import frame_of as frame_of
 from .meaning import meaning_of as meaning_of

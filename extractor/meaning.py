@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from operator import mul
+from operator import mul, sub
 from typing import Final, Literal, TypeAlias, get_args
 
-from gateway_memory.ground.tables import simplified
+from gateway_memory.ground.tables import Table, simplified
 
 from .tables import table
 from .types import Candidate, traits_of
@@ -39,6 +39,8 @@ NOTE: Final = "note"
 """What is said in much the same words, and asks to keep something."""
 
 _TABLE: Final = table("directions")
+_OF_PAIRS: Final = table("changes")
+_WEIGHT_OF_COSINE: Final = float(dict(_OF_PAIRS.texts("change"))["cosine"])
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
@@ -95,7 +97,12 @@ def direction_of(name: str) -> tuple[float, float, "array[int]"]:
 
     name: a kind, or "asks …" for an act or a note.
     """
-    entries = dict(_TABLE.texts(name))
+    return _direction(_TABLE, name)
+
+
+@cache
+def _direction(of: Table, name: str) -> tuple[float, float, "array[int]"]:
+    entries = dict(of.texts(name))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
 
@@ -118,6 +125,27 @@ def _directed(name: str, vector: Sequence[float], words: Mapping[int, float]) ->
     if places:
         score += math.fsum(weight * direction[len(vector) + place % places] for place, weight in words.items())
     return step * score + intercept
+
+
+OF_PAIRS: Final = 4
+"""How many numbers a pair of vectors has in each dimension: their product, their distance, the newer and the older."""
+
+
+def change_of(new: str, encoder: str, newer: Sequence[float], older: Sequence[float]) -> float | None:
+    """Return the log-odds that a statement changes an older one rather than standing beside it.
+
+    newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
+    """
+    step, intercept, weights = _direction(_OF_PAIRS, "change")
+    dimension = (len(weights) - WORDS) // OF_PAIRS
+    if encoder != _ENCODER or not len(newer) == len(older) == dimension:
+        return None
+    products, words = list(map(mul, older, newer)), weights[OF_PAIRS * dimension :]
+    columns = (products, map(abs, map(sub, older, newer)), newer, older)
+    parts = (weights[number * dimension : (number + 1) * dimension] for number in range(OF_PAIRS))
+    score = math.fsum(math.fsum(map(mul, part, column)) for part, column in zip(parts, columns, strict=True))
+    score += math.fsum(weight * words[place] for place, weight in words_of(new).items())
+    return step * score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:

@@ -160,6 +160,7 @@ class Known:
     protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
     same_message: it was stated in the candidate's own message, whose statements rarely change each other.
     on: the days on which it happens, by the note at its end, which is no part of its text.
+    vectors: the encoder's name, and the unit vectors of the candidate's content and of the memory; None if unknown.
     """
 
     id: str
@@ -170,6 +171,7 @@ class Known:
     protected: bool = False
     same_message: bool = False
     on: tuple[Span, ...] = ()
+    vectors: tuple[str, tuple[float, ...], tuple[float, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

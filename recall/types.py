@@ -242,11 +242,15 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """A stored memory near a text. cosine: None while it has no vector. overlap: Jaccard of the words, 0 to 1."""
+    """A stored memory near a text. cosine: None while it has no vector. overlap: Jaccard of the words, 0 to 1.
+
+    vectors: the encoder's name, and the vectors of the text and the memory; None while one is missing.
+    """
 
     stored: Stored
     cosine: float | None
     overlap: float
+    vectors: tuple[str, tuple[float, ...], tuple[float, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

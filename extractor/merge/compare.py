@@ -62,7 +62,7 @@ _ABOUT_THE_SAME: Final = 0.9
 """Of the same thing from this sum on: the cosine, and the share of a clause that the older statement has too."""
 _UNKNOWN, _FAR, _CLOSE = 0.4, 0.2, 0.7
 """Cosines: what stands for an unknown one, and those from which on none is farther or nearer."""
-_PERHAPS, _SURELY = 1.1, 1.5
+_SURELY = 1.5
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.9
@@ -81,7 +81,7 @@ _LONGEST, _LONGEST_OLD = 22, 14
 class Comparison:
     """What a statement does to an older one. odds: the log-odds that it changes it."""
 
-    verdict: Literal["changed", "perhaps", "same", ""] = ""
+    verdict: Literal["changed", "same", ""] = ""
     odds: float = float("-inf")
 
 
@@ -104,8 +104,8 @@ def compared(new: str, old: str, cosine: float | None, change_score: float | Non
     if (share := share_of_the_same(newer, older, cosine)) > 0:
         weighed = terms(newer, older, share, cosine, change_score)
         odds = sum(_WEIGHTS[name] * value for name, value in weighed.items())
-    if odds >= _PERHAPS:
-        return Comparison("changed" if odds >= _SURELY else "perhaps", odds)
+    if odds >= _SURELY:
+        return Comparison("changed", odds)
     return Comparison("same" if _repeats(newer, older, cosine) else "", odds)
 
 
@@ -166,6 +166,12 @@ def _has_another_value(new: Statement, old: Statement) -> bool:
 
 def _differ(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
     return bool(one and other) and one.isdisjoint(other)
+
+
+def is_of_another(new: str, old: str) -> bool:
+    """Return whether a statement asks, or is about other people than an older one."""
+    newer = read(new)
+    return newer.asks or _is_of_another_person(newer, read(old))
 
 
 def _is_of_another_person(new: Statement, old: Statement) -> bool:

@@ -1,8 +1,8 @@
 """Decides what a candidate does to similar memories: `add`, `skip` (known), `update` (richer) or `supersede` (changed).
 
 A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide first. What they
-leave open is weighed (`compare.py`): a clear change supersedes, and where a change is only likely both stay, the older
-one as perhaps outdated.
+leave open is weighed by its words of change (`compare.py`), and what has none is estimated by the vectors of both
+(`change_of`). Where a change is only likely, both stay, and a model is asked, if there is one.
 """
 
 import re
@@ -13,10 +13,11 @@ from typing import Final
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
+from extractor.meaning import change_of
 from extractor.tables import table
-from extractor.types import Action, Candidate, Decision, Known
+from extractor.types import Action, Candidate, Decision, Known, traits_of
 
-from .compare import compared, swapped, tells_of_change, turned
+from .compare import compared, is_of_another, swapped, tells_of_change, turned
 from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
@@ -28,6 +29,7 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
+CHANGED, CHANGED_PLAINLY, PERHAPS = 2.2, 3.0, 0.5  # log-odds (`change_of`): replaced, even if curated, or asked about
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
@@ -67,9 +69,8 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if best is None or best.action == "add":
         return _named(candidate, known) or (_perhaps(best.memory) if best else _ADDED)
     sentence = candidate.sentence or candidate.content
-    plainly = best.action == "supersede" and bool(
-        says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
-    )
+    told = says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
+    plainly = best.action == "supersede" and (told or CHANGED_PLAINLY <= best.odds < float("inf"))
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
         return _beside(best.memory, best.action)
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
@@ -110,7 +111,11 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
     if decide(candidate, known).reason not in OPEN:
         return []
     least = NEAR_A_CHANGE if tells_of_change(candidate.sentence or candidate.content) else NEAR
-    near = [memory for memory in known if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING]
+    near = [
+        memory
+        for memory in known
+        if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING or _odds(candidate, memory) >= PERHAPS
+    ]
     return [memory for memory in near if not _of_another(candidate.content, memory.text)]
 
 
@@ -167,10 +172,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
     ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
     ruled = _Effect(ruling[0], memory, ruling[1]) if ruling else None
-    if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
-        return ruled
     # A model's entry is the model's to compare: `unsure`.
-    if candidate.quote or memory.same_message or _of_other_codes(candidate.content, memory.text):
+    alone = candidate.quote or memory.same_message or is_chinese(candidate.content) != is_chinese(memory.text)
+    if (ruled and ruled.action != "update") or alone or _of_other_codes(candidate.content, memory.text):
         return ruled
     weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
     if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
@@ -178,13 +182,24 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
         by_sentence = compared(candidate.sentence, memory.text, memory.cosine)
         weighed = max(weighed, by_sentence, key=lambda each: each.odds)
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
-    if far and weighed.verdict in ("changed", "perhaps") and length_in_letters(memory.text) > _SAYS_MUCH:
+    if far and weighed.verdict == "changed" and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
     if weighed.verdict == "changed":
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
-    if ruled or not weighed.verdict:
-        return ruled
-    return _Effect("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
+    if ruled or weighed.verdict == "same":
+        return ruled or _Effect("skip", memory, "known", weighed.odds)
+    # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
+    # It was trained on what people tell: two wishes are alike in form, and both stand.
+    may_change = memory is ordered[0] and not traits_of(candidate.category).directive
+    may_change = may_change and not is_of_another(candidate.content, memory.text)
+    odds = _odds(candidate, memory) if may_change else float("-inf")
+    return _Effect("supersede", memory, "changed_mind", odds) if odds >= CHANGED else None
+
+
+def _odds(candidate: Candidate, memory: Known) -> float:
+    """Return the log-odds that a candidate changes a memory; minus infinity where a vector is missing."""
+    odds = change_of(candidate.content, *memory.vectors) if memory.vectors else None
+    return float("-inf") if odds is None else odds
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:

@@ -132,6 +132,7 @@ def known(near: Near) -> Known:
         importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
         protected=near.stored.file == MEMORY_FILE,
         on=noted_days(entry.text),
+        vectors=near.vectors,
     )
 
 

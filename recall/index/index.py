@@ -199,6 +199,11 @@ class Index:
         return Scale(self._space.unrelated, self._space.related) if self._space.name else BUNDLED
 
     @property
+    def encoder(self) -> str:
+        """The name of the encoder whose vectors are read; "" while there are none."""
+        return self._space.name
+
+    @property
     def is_ours(self) -> bool:
         """Whether the vectors that are read are of this process's encoder."""
         return self._encoder is not None and self._encoder == (self._space.name, self._space.dimension)

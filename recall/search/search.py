@@ -47,8 +47,9 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
             shared[segment.rows[start:end]] += 1
     shared[~among] = 0
     best = {row for row in _highest(shared, _CANDIDATES_FACTOR * limit) if shared[row] > 0}
-    cosines = None
+    cosines, floats = None, ()
     if vector is not None:
+        floats = tuple(vector.tolist())
         near = index.scale.cosines(rows.matrix.products(vector[None])[0])
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
@@ -59,9 +60,12 @@ def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: i
         entry = stored.get(int(rows.sequences.values[row]))
         if entry is None:
             continue
-        cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
+        cosine, vectors = None, None
+        if cosines is not None and rows.embedded.values[row]:
+            cosine = float(cosines[row])
+            vectors = (index.encoder, floats, tuple(rows.matrix.take(np.array([row]))[0].tolist()))
         own = term_set(clean_text(entry.entry.text, _LONGEST))
-        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(own_terms, own)))
+        hits.append(Near(stored=entry, cosine=cosine, overlap=overlap(own_terms, own), vectors=vectors))
     hits.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
     by_overlap = sorted(hits, key=lambda near: near.overlap, reverse=True)[:limit]
     by_cosine = sorted(hits, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]

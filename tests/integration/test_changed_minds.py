@@ -118,12 +118,12 @@ async def test_a_sentence_that_changes_nothing_becomes_no_memory(whole: GatewayM
     ("before", "after", "line", "question"),
     [
         (
-            "Remember that the nursery pickup is at 5",
-            "the nursery closes earlier now, pickup is 4:15",
-            "the nursery pickup is at 5 (may be outdated)",
-            "When is the nursery pickup?",
+            "Remember that I am Jonas and I live in Graz",
+            "I live in Linz",
+            "I am Jonas and I live in Graz (may be outdated)",
+            "Where do I live?",
         ),
-        ("记住我六点起床", "我现在八点才起床", "我六点起床（可能已过时）", "我几点起床？"),
+        ("我叫李想，我住在成都", "我住在重庆", "我叫李想，我住在成都（可能已过时）", "我住在哪里？"),
     ],
 )
 async def test_where_it_is_unsure_the_older_line_is_marked_while_the_newer_one_stands(
