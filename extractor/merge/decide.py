@@ -30,6 +30,8 @@ FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
 CHANGED, CHANGED_PLAINLY, PERHAPS = 2.2, 3.0, 0.5  # log-odds (`change_of`): replaced, even if curated, or asked about
+# What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
+CHANGED_BY_WORDS, _ESTIMATE_WEIGHS, _COSINE_WEIGHS = 4.55, 0.5, 4.0
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
@@ -114,7 +116,9 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
     near = [
         memory
         for memory in known
-        if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING or _odds(candidate, memory) >= PERHAPS
+        if (memory.cosine or 0.0) >= least
+        or memory.overlap >= OVERLAPPING
+        or (_odds(candidate, memory) or 0.0) >= PERHAPS
     ]
     return [memory for memory in near if not _of_another(candidate.content, memory.text)]
 
@@ -176,15 +180,19 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     alone = candidate.quote or memory.same_message or is_chinese(candidate.content) != is_chinese(memory.text)
     if (ruled and ruled.action != "update") or alone or _of_other_codes(candidate.content, memory.text):
         return ruled
-    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
+    weighed, estimated = (
+        compared(candidate.content, memory.text, memory.cosine, candidate.telling),
+        _odds(candidate, memory),
+    )
     if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
-        # "I gave it up, I play … now": the content, of which the vector tells, may be a part of it.
+        # "I gave it up, I play … now": the content, of which the vectors tell, may be a part of it.
         by_sentence = compared(candidate.sentence, memory.text, memory.cosine)
-        weighed = max(weighed, by_sentence, key=lambda each: each.odds)
+        if by_sentence.odds > weighed.odds:
+            weighed, estimated = by_sentence, None
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict == "changed" and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
-    if weighed.verdict == "changed":
+    if weighed.verdict == "changed" and _agree(weighed.odds, estimated, memory.cosine):
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
@@ -192,14 +200,20 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     # It was trained on what people tell: two wishes are alike in form, and both stand.
     may_change = memory is ordered[0] and not traits_of(candidate.category).directive
     may_change = may_change and not is_of_another(candidate.content, memory.text)
-    odds = _odds(candidate, memory) if may_change else float("-inf")
-    return _Effect("supersede", memory, "changed_mind", odds) if odds >= CHANGED else None
+    changes = may_change and estimated is not None and estimated >= CHANGED
+    return _Effect("supersede", memory, "changed_mind", estimated or 0.0) if changes else None
 
 
-def _odds(candidate: Candidate, memory: Known) -> float:
-    """Return the log-odds that a candidate changes a memory; minus infinity where a vector is missing."""
-    odds = change_of(candidate.content, *memory.vectors) if memory.vectors else None
-    return float("-inf") if odds is None else odds
+def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
+    """Return whether the vectors bear out what words tell of a change (log-odds); without them, the words count."""
+    if estimated is None or cosine is None:
+        return True
+    return odds + _ESTIMATE_WEIGHS * estimated + _COSINE_WEIGHS * cosine >= CHANGED_BY_WORDS
+
+
+def _odds(candidate: Candidate, memory: Known) -> float | None:
+    """Return the log-odds that a candidate changes a memory, by the vectors of both; None where one is missing."""
+    return change_of(candidate.content, *memory.vectors) if memory.vectors else None
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
