@@ -21,6 +21,7 @@ from .meaning import asked_of_memory as asked_of_memory
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
 from .meaning import frame_of as frame_of
+from .meaning import may_ask_in_clause as may_ask_in_clause
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
 from .merge.decide import OPEN as OPEN

@@ -62,6 +62,7 @@ _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.15, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
+_MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
@@ -228,6 +229,11 @@ def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tupl
         return message.asks, True
     asking = [each.asks for each in clauses if each and each.asks and each.meta >= _ASKED_BY_CLAUSE]
     return (asking[0], True) if asking and message.note < _NOTE else (message.asks, False)
+
+
+def may_ask_in_clause(message: Meaning) -> bool:
+    """Return whether a clause of a message may ask something of the memory, though the message does not surely."""
+    return _MAY_ASK_IN_CLAUSE <= message.meta < _ASKED
 
 
 def _is_of_memory(meaning: Meaning) -> bool:

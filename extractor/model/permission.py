@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Final
 
 from extractor.cleaning.injection import commands_the_machine, readings, without
-from extractor.rules.extract import gives_instructions
+from extractor.meaning import clauses_of
+from extractor.rules.extract import extract_rules, gives_instructions
 from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
 
@@ -109,6 +110,7 @@ def _sentence_before(text: str, position: int) -> str:
     return text[ends[-1] if ends else start : position].lstrip()
 
 
+_AROUND: Final = " ,，;；、"
 _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
 
 
@@ -146,8 +148,16 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
     orders = orders_in(candidate.content)
     if not (orders or traits_of(candidate.category).directive):
         return candidate
-    own = all(map(is_of_manner, orders or (candidate.content,)))
-    return replace(candidate, category="preference", importance="normal") if own else None
+    if all(map(is_of_manner, orders or (candidate.content,))):
+        return replace(candidate, category="preference", importance="normal")
+    return _told_beside(candidate, turn)
+
+
+def _told_beside(candidate: Candidate, turn: Turn) -> Candidate | None:
+    """Return what is told beside an order ("I'm vegetarian, never suggest meat"); None where nothing is."""
+    clauses = [clause for clause in clauses_of(candidate.content) if not gives_instructions(clause)]
+    told = extract_rules(replace(turn, user="".join(clauses).strip(_AROUND)))
+    return next((each for each in told if not traits_of(each.category).directive), None)
 
 
 def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
@@ -161,7 +171,8 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     candidate = replace(candidate, entities=entities)
     if by_owner:  # the owner's work may be about comments; a file's line holds them escaped
         return None if commands_the_machine(_COMMENT_MARK.sub(" ", candidate.content)) else candidate
-    return permitted(candidate, turn, by_owner=False)
+    allowed = permitted(candidate, turn, by_owner=False)
+    return allowed if allowed and allowed.content == candidate.content else None  # the agent is told of no half
 
 
 def permitted_text(text: str, *, by_owner: bool) -> str:

@@ -8,10 +8,12 @@ from typing import Final
 from extractor import (
     Act,
     Cleaned,
+    Meaning,
     asked_of_memory,
     clauses_of,
     clean,
     differ,
+    may_ask_in_clause,
     meaning_of,
     polarity,
     same_text,
@@ -68,18 +70,22 @@ async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS
     line = " ".join(message.split())
     if not line or len(line) > _LONGEST:
         return None
-    clauses = clauses_of(line)
-    parts = [line, *dict.fromkeys(clauses[:1] + clauses[-1:])]
-    encoder, vectors = await recaller.encoded(parts, seconds)
-    meanings = [
-        None if vector is None else meaning_of(part, vector.tolist(), encoder)
-        for part, vector in zip(parts, vectors, strict=True)
-    ]
-    if meanings[0] is None:
+    whole, *_ = await _meanings(recaller, [line], seconds)
+    if whole is None:
         plainly = _PATTERNS["forget"].match(line)
         return Request(act="forget", what=object_of(line), sure=True) if plainly else None
-    act, sure = asked_of_memory(meanings[0], meanings[1:])
+    clauses = clauses_of(line) if may_ask_in_clause(whole) else []
+    ends = list(dict.fromkeys(clauses[:1] + clauses[-1:]))
+    act, sure = asked_of_memory(whole, await _meanings(recaller, ends, seconds) if ends else ())
     return act and Request(act=act, what=object_of(line), sure=sure)
+
+
+async def _meanings(recaller: Recaller, texts: Sequence[str], seconds: float) -> list[Meaning | None]:
+    encoder, vectors = await recaller.encoded(texts, seconds)
+    return [
+        None if vector is None else meaning_of(text, vector.tolist(), encoder)
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
 
 
 def object_of(request: str) -> str:

@@ -226,6 +226,18 @@ async def test_an_order_within_a_statement_is_no_fact_of_a_guest_and_in_no_recor
         assert not orders_in(line)
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"), [("I'm vegetarian, never suggest meat.", "I'm vegetarian"), ("我吃素，别给我推荐肉", "我吃素")]
+)
+async def test_what_a_guest_tells_beside_an_order_is_kept_without_it(tmp_path: Path, said: str, kept: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        zoe = await memory.start_session("s", user="zoe")
+        await memory.after_reply(zoe, user=said, reply="OK")
+        await memory.flush()
+        rows = (await memory.record(zoe, "list"))["memories"]
+    assert [row["text"] for row in rows] == [kept]
+
+
 async def test_a_guest_who_wishes_a_manner_within_an_order_gets_nothing(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         zoe = await memory.start_session("s", user="zoe")
