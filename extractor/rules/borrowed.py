@@ -38,7 +38,6 @@ def own_words(message: str) -> str:
     if (
         _PATTERNS["played"].search(plain)
         or _is_letter(plain)
-        or _PATTERNS["worked on"].search(plain)
         or len(_PATTERNS["speaker"].findall(plain)) > 1
     ):
         return ""
