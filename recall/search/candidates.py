@@ -204,7 +204,8 @@ def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
     user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
     terms_of_user = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
     terms_of_user -= _ASKING.union(rows.speakers.values[user].tolist())
-    terms_of_memory = set(rows.terms_of(np.array([memory]))[0].tolist())
+    length = int(rows.lengths.values[memory])  # its own words; behind them stands the note of its days
+    terms_of_memory = set(rows.terms_of(np.array([memory]))[0][:length].tolist())
     shared = len(terms_of_user & terms_of_memory)
     return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_user)
 
