@@ -6,7 +6,7 @@ what is behind. Where a listener would have to ask, it is unsure, and no day is 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -57,8 +57,11 @@ class Mention:
     bound: Bound = ""
     every: Every | None = None
 
-    def meant(self, day: date, *, past: bool) -> Span | None:
-        """Return the span that is meant on a day: the next one, or the last one for what is behind. None: unsure."""
+    def meant(self, day: date, *, past: bool, surely: bool = False) -> Span | None:
+        """Return the span that is meant on a day: the next one, or the last one for what is behind. None: unsure.
+
+        surely: however far it is behind.
+        """
         if self.unsure or not self.spans:
             return None
         if len(self.spans) == 1:
@@ -67,7 +70,7 @@ class Mention:
             behind = max((span for span in self.spans if span.first <= day), default=None)
             near = min((span for span in self.spans if span.first > day), default=None)
             # "We were thinking of Easter" in March is the coming one, a year after the last.
-            if behind and near and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days):
+            if not surely and behind and near and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days):
                 return near
             return behind
         ahead = [span for span in self.spans if span.last >= day]
@@ -148,12 +151,38 @@ def is_past(text: str, mention: Mention) -> bool:
     if mention.bound or not mention.spans:
         return mention.bound == "since"
     front, back = _clause(text, mention)
-    ahead, past = _matches("ahead", front), _matches("past", front)
+    told = is_surely_past(text, mention) or _is_past(front, first=False)
+    return bool(_is_past(back, first=True) if told is None else told)
+
+
+def is_surely_past(text: str, mention: Mention) -> bool:
+    """Return whether a mention is a clause of its own before one of the past: "At the New Year's Eve party, we baked".
+
+    In "we were thinking of Easter", it may be the coming one.
+    """
+    front, back = _clause(text, mention)
+    alone = PATTERNS["alone"].match(front) and PATTERNS["alone behind"].match(back) and not mention.bound
+    return bool(alone and _is_past(_clause_behind(text, mention), first=True))
+
+
+def _is_past(text: str, *, first: bool) -> bool | None:
+    """Return whether the first verb of a text, else the last one, tells of what is behind; None: it has none."""
+    ahead, past = _matches("ahead", text), _matches("past", text)
+    if not (ahead or past):
+        return None
+    if first:
+        return min(past, default=(len(text), 0)) < min(ahead, default=(len(text), 0))
     past = [each for each in past if not any(one[0] <= each[0] < one[1] for one in ahead)]
-    if ahead or past:
-        return max(past, default=(-1, -1)) > max(ahead, default=(-1, -1))
-    ahead, past = _matches("ahead", back), _matches("past", back)
-    return min(past, default=(len(text), 0)) < min(ahead, default=(len(text), 0))
+    return max(past, default=(-1, -1)) > max(ahead, default=(-1, -1))
+
+
+def _clause_behind(text: str, mention: Mention) -> str:
+    """Return the clause behind that of a mention; "" where its sentence ends before."""
+    end = _CLAUSE_END.search(text, mention.end)
+    if end is None or end[0] not in ",，":
+        return ""
+    following = _CLAUSE_END.search(text, end.end())
+    return text[end.end() : following.start() if following else len(text)].lower()
 
 
 def _clause(text: str, mention: Mention) -> tuple[str, str]:
@@ -178,9 +207,14 @@ def is_habit(text: str, mention: Mention) -> bool:
     return any(PATTERNS["habit"].search(part) for part in _clause(text, mention))
 
 
-def begins(text: str) -> bool:
-    """Return whether a text tells of something that begins, and holds from its day on."""
-    return bool(PATTERNS["begins"].search(text))
+def begins(text: str, named: Iterable[Mention] = ()) -> bool:
+    """Return whether a text tells of something that begins, and holds from its day on.
+
+    named: its days; what only moves to one of them does not begin: "moved to Wednesday".
+    """
+    days = [mention.start for mention in named]
+    matches = PATTERNS["begins"].finditer(text)
+    return any(not any(re.match(r"\A(?: the)? ?\Z", text[match.end() : day]) for day in days if day >= match.end()) for match in matches)
 
 
 def time_of(text: str) -> str:
@@ -214,11 +248,7 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
     try:
         if name in EVERY:
             return replace(plain, every=EVERY[name](match))
-        if name in ("week day", "feast") and PATTERNS["named"].search(text[:start]):
-            return None
-        if PATTERNS["asked about"].search(text[:start].lower()) or PATTERNS["asked about behind"].match(
-            simplified(text[end:])
-        ):
+        if _is_talked_about(name, text[:start], text[end:]):
             return None
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
@@ -231,13 +261,17 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
 
 
 def _is_talked_about(kind: str, before: str, behind: str) -> bool:
-    """Return whether a day is somebody's name, or what a question is about: "called Friday", 端午节的由来."""
+    """Return whether a day is a name, or what a question is about: "called Friday", “星期五”, 端午节的由来."""
+    if _QUOTES.get(before[-1:], "") == behind[:1] != "":  # nothing else stands in the quotation
+        return True
     if kind in ("week day", "feast") and PATTERNS["named"].search(before):
         return True
     asked = PATTERNS["asked about"].search(before.lower()) or PATTERNS["asked about behind"].match(simplified(behind))
     return asked is not None
 
 
+_QUOTES: Final = {'"': '"', "'": "'", "“": "”", "‘": "'", "「": "」", "『": "』"}
+"""The ends of quotations by their beginnings; "’" is read as "'"."""
 _COMPOUNDS: Final = frozenset({"weekday bare", "feast", "day of month"})
 """The patterns whose English may be a part of a longer name: "Easter egg"."""
 
@@ -247,7 +281,12 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     before = text[: match.start()]
     word = re.search(r"([^\W_]+|[+&,/–-])\s*\Z", before)
     left = word[1] if word else ""
-    if PATTERNS["named"].search(before) or re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :]):
+    if PATTERNS["named"].search(before):
+        return True
+    opens_with = before.rstrip().lower().removesuffix(left.lower()).rstrip() if left.lower() in _BEFORE_A_DAY else "_"
+    if kind == "weekday bare" and opens_with[-1:] in ("", *".,;:!?-–—"):  # "On Saturday Ella comes" names no Saturday Ella
+        return False
+    if re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :]):
         return True
     if left.lower() in _BEFORE_A_DAY:
         return False

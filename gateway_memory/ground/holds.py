@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, season_of, year_of
-from gateway_memory.ground.dates import begins, is_habit, is_past, is_told_today, mentions, read_every, time_of
+from gateway_memory.ground.dates import begins, is_habit, is_past, is_surely_past, is_told_today, mentions, read_every, time_of
 from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
@@ -151,7 +151,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         if mention.every:
             continue
         past = is_past(words, mention)
-        span = mention.meant(day, past=past)
+        span = mention.meant(day, past=past, surely=is_surely_past(words, mention))
         past = past or (span == day_span(day) and is_told_today(words))
         if span is None:
             unsure = True
@@ -170,7 +170,7 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         on=spans,
         until=until,
         time=time_of(words) if spans and spans[0].days == 1 else "",
-        begins=bool(spans) and until is None and (began or begins(words)),
+        begins=bool(spans) and until is None and (began or begins(words, named)),
         behind=behind and until is None,
         unsure=unsure and not (spans or until),
         exact=exact,

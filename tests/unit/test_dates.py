@@ -123,6 +123,53 @@ def test_what_lies_ahead_is_over_after_its_last_day(text: str, last: str | None)
         assert holds_of(line, SATURDAY).last == (date.fromisoformat(last) if last else None)
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Over the weekend, Bart watched his favourite cartoon", "2026-11-21"),
+        ("At the New Year's Eve party, Bart and his classmates made coloured lanterns", "2025-12-31"),
+        ("在元旦晚会上，小明和同学们一起制作了彩纸灯笼", "2026-01-01"),
+        ("On Monday, we went to the museum", "2026-11-23"),
+        ("周日晚上，我和老公去听了音乐会", "2026-11-22"),
+    ],
+)
+def test_a_day_in_front_of_a_past_verb_is_the_last_one_and_is_never_over(text: str, first: str) -> None:
+    holds = holds_of(text, WEDNESDAY)
+    assert (str(holds.on[0].first), holds.last) == (first, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("On Monday, we go to the museum", "2026-11-30"),
+        ("Dentist Monday, it was moved", "2026-11-30"),
+        ("周日晚上，我和老公去听音乐会", "2026-11-29"),
+        ("周一体检，早饭买了", "2026-11-30"),
+        ("我爸妈周日来不了了，改到十月十号", "2026-11-29"),
+        ("On Saturday Maisie is going to Ella's party at 2", "2026-11-28"),
+        ("on Monday Tom plays in the cup", "2026-11-30"),
+        ("蛋糕订好了，二十九号取", "2026-11-29"),
+        ("蛋糕订好了，29号取", "2026-11-29"),
+    ],
+)
+def test_a_day_that_is_ahead_is_the_next_one(text: str, first: str) -> None:
+    assert str(holds_of(text, WEDNESDAY).on[0].first) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'We talked about the character "Friday" of the book',
+        "他们讨论了角色“星期五”的故事",
+        "书里的「星期五」很有趣",
+        "We live in unit 29, and the cat sleeps on the Easter Bunny",
+        "我们住在二十九号楼",
+    ],
+)
+def test_a_name_is_no_day(text: str) -> None:
+    assert not mentions(text, WEDNESDAY)
+
+
 def test_what_comes_again_has_a_next_day() -> None:
     def coming(text: str) -> str:
         span = holds_of(text, SATURDAY).coming(SATURDAY)
