@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol
 
-from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
+from extractor import has_han, is_greeting, is_small_talk, points_back, statements, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.context.coming import Ahead, coming_block
 from gateway_memory.edge.phrases import language_of, say
@@ -276,7 +276,7 @@ def _fresh(facts: Iterable[OpeningMemory], told: Told) -> list[OpeningMemory]:
     """Return the facts that no line before them says, without the sentences that one does."""
     fresh, before = [], Told()
     for fact in facts:
-        text = before.fresh(told.fresh(fact.text))
+        text = before.fresh(told.fresh(fact.text, alone=True), alone=True)
         if text:
             fresh.append(fact if text == fact.text else replace(fact, text=text, marks=fact.marks or []))
             before.add([text])
@@ -312,7 +312,7 @@ def _session_block(material: Material, told: Told, max_tokens: int) -> str:
     """Return the block of the last session without what is said already: of its record, or of its first words."""
     unrecorded = _unrecorded(material)
     if unrecorded is not None:
-        day, lines = unrecorded.day, [told.fresh(unrecorded.said)]
+        day, lines = unrecorded.day, [told.fresh(unrecorded.said, alone=True)]
     else:
         last = material.last or {}
         day, lines = str(last.get("timestamp", ""))[:10] or "undated", _record_lines(last, told)
@@ -337,19 +337,20 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     summary = str(last.get("brief") or last.get("summary") or "")
     before, lines = Told(), []
 
-    def say_once(label: str, texts: Iterable[str]) -> None:
+    def say_once(phrase: str, texts: Iterable[str]) -> None:
         for text in texts:
-            if fresh := before.fresh(told.fresh(text)):
-                lines.append(f"{label}{_short(fresh)}")
+            if fresh := before.fresh(told.fresh(text, alone=True), alone=True):
+                short = _short(fresh)
+                lines.append(say(language_of(short), phrase, text=short) if phrase else short)
                 before.add([fresh])
 
     say_once("", [str(last.get("topic", ""))])
-    say_once("To do: ", _texts(last.get("todos")))
-    say_once("Decided: ", (text for text in _texts(last.get("decisions")) if text not in summary))
+    say_once("to_do", _texts(last.get("todos")))
+    say_once("decided", (text for text in _texts(last.get("decisions")) if text not in summary))
     items = [
         line if _is_heading(line) else fresh
         for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
-        if line and (_is_heading(line) or (fresh := before.fresh(told.fresh(line))))
+        if line and (_is_heading(line) or (fresh := before.fresh(told.fresh(line, alone=True), alone=True)))
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out
@@ -428,12 +429,15 @@ def profile(
     known = opening_memories([*wishes[:_MOST_WISHES], *others], day_of)
     for passage in passages:
         side = sides.get(passage.turn, "")
-        sentences = [
-            sentence
-            for sentence in statements(passage.text)
+        sentences: list[str] = []
+        is_before = False
+        for sentence in statements(passage.text):
             # "Don't let on!" says nothing alone: it must say of whom it is, but for Chinese, which leaves "I" out.
-            if (has_han(sentence) or _SELF.search(sentence)) and without_spaces(sentence) in without_spaces(side)
-        ]
+            is_own = bool(has_han(sentence) or _SELF.search(sentence))
+            # Nor does "They'll refund us" without the sentence that tells of whom.
+            is_whole = is_before or not points_back(sentence.lower())
+            is_before = is_own and is_whole and without_spaces(sentence) in without_spaces(side)
+            sentences += [sentence] if is_before else []
         text = _beginning(sentences)
         if len(text) >= _SHORTEST:
             known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=[]))
@@ -441,8 +445,8 @@ def profile(
 
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:
-    """Return the user's quotable words, by turn. Of what was imported, only memories count."""
-    sides = {turn: quotable.sides(turn) for turn, episode in quotable.episodes.items() if not episode.unread}
+    """Return the user's words that hold today, by turn. Of what was imported, only memories count."""
+    sides = {turn: quotable.sides(turn, "lasting") for turn, episode in quotable.episodes.items() if not episode.unread}
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 

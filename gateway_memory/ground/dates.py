@@ -6,7 +6,7 @@ what is behind. Where a listener would have to ask, it is unsure, and no day is 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -43,7 +43,8 @@ class Mention:
     start, end: where it stands. spans: what it may mean, the earliest first; none where it recurs. written: whether it
     names a month or a year. exact: whether it names the year. weekday: whether it is a weekday alone: "on Friday".
     unsure: whether a listener would have to ask. slack: by how many days it may be off, as "three weeks ago" may.
-    bound: "until", "by" or "since" such a day. every: what comes again and again.
+    bound: "until", "by" or "since" such a day. every: what comes again and again. after: the weekday or the unit of
+    what is counted from the day that was named before ("the Sunday after").
     """
 
     start: int
@@ -56,9 +57,13 @@ class Mention:
     slack: int = 0
     bound: Bound = ""
     every: Every | None = None
+    after: str = ""
 
-    def meant(self, day: date, *, past: bool) -> Span | None:
-        """Return the span that is meant on a day: the next one, or the last one for what is behind. None: unsure."""
+    def meant(self, day: date, *, past: bool, surely: bool = False) -> Span | None:
+        """Return the span that is meant on a day: the next one, or the last one for what is behind. None: unsure.
+
+        surely: however far it is behind.
+        """
         if self.unsure or not self.spans:
             return None
         if len(self.spans) == 1:
@@ -67,7 +72,12 @@ class Mention:
             behind = max((span for span in self.spans if span.first <= day), default=None)
             near = min((span for span in self.spans if span.first > day), default=None)
             # "We were thinking of Easter" in March is the coming one, a year after the last.
-            if behind and near and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days):
+            if (
+                not surely
+                and behind
+                and near
+                and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days)
+            ):
                 return near
             return behind
         ahead = [span for span in self.spans if span.last >= day]
@@ -148,20 +158,56 @@ def is_past(text: str, mention: Mention) -> bool:
     if mention.bound or not mention.spans:
         return mention.bound == "since"
     front, back = _clause(text, mention)
-    ahead, past = _matches("ahead", front), _matches("past", front)
+    told = is_surely_past(text, mention) or _is_past(front, first=False)
+    return bool(_is_past(back, first=True) if told is None else told)
+
+
+def is_surely_past(text: str, mention: Mention) -> bool:
+    """Return whether a mention is a clause of its own before one of the past: "At the New Year's Eve party, we baked".
+
+    In "we were thinking of Easter", it may be the coming one.
+    """
+    front, back = _clause(text, mention)
+    alone = PATTERNS["alone"].match(front) and PATTERNS["alone behind"].match(back) and not mention.bound
+    return bool(alone and _is_past(_clause_behind(text, mention), first=True))
+
+
+def _is_past(text: str, *, first: bool) -> bool | None:
+    """Return whether the first verb of a text, else the last one, tells of what is behind; None: it has none."""
+    ahead, past = _matches("ahead", text), _matches("past", text)
+    if not (ahead or past):
+        return None
+    if first:
+        return min(past, default=(len(text), 0)) < min(ahead, default=(len(text), 0))
     past = [each for each in past if not any(one[0] <= each[0] < one[1] for one in ahead)]
-    if ahead or past:
-        return max(past, default=(-1, -1)) > max(ahead, default=(-1, -1))
-    ahead, past = _matches("ahead", back), _matches("past", back)
-    return min(past, default=(len(text), 0)) < min(ahead, default=(len(text), 0))
+    return max(past, default=(-1, -1)) > max(ahead, default=(-1, -1))
+
+
+def _clause_behind(text: str, mention: Mention) -> str:
+    """Return the clause behind that of a mention; "" where its sentence ends before."""
+    end = _CLAUSE_END.search(text, mention.end)
+    if end is None or end[0] not in ",，":
+        return ""
+    following = _CLAUSE_END.search(text, end.end())
+    return text[end.end() : following.start() if following else len(text)].lower()
 
 
 def _clause(text: str, mention: Mention) -> tuple[str, str]:
-    """Return the words of a mention's clause in front of it, and those behind it."""
-    text = text.lower()
+    """Return the words of a mention's clause in front of it, and those behind it, in lower case."""
+    start, end = _bounds(text, mention)
+    return text[start : mention.start].lower(), text[mention.end : end].lower()
+
+
+def clause_of(text: str, mention: Mention) -> str:
+    """Return the clause in which a mention stands."""
+    start, end = _bounds(text, mention)
+    return text[start:end].strip()
+
+
+def _bounds(text: str, mention: Mention) -> tuple[int, int]:
     start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
     end = _CLAUSE_END.search(text, mention.end)
-    return text[start : mention.start], text[mention.end : end.start() if end else len(text)]
+    return start, end.start() if end else len(text)
 
 
 def _matches(name: str, text: str) -> list[tuple[int, int]]:
@@ -178,24 +224,85 @@ def is_habit(text: str, mention: Mention) -> bool:
     return any(PATTERNS["habit"].search(part) for part in _clause(text, mention))
 
 
-def begins(text: str) -> bool:
-    """Return whether a text tells of something that begins, and holds from its day on."""
-    return bool(PATTERNS["begins"].search(text))
+def begins(text: str, named: Iterable[Mention] = ()) -> bool:
+    """Return whether a text tells of something that begins, and holds from its day on.
+
+    named: its times. What only moves to one of them does not begin ("moved to Wednesday"), and what comes again does so
+    from its start on ("I start Pilates this week, every Wednesday").
+    """
+    times = list(named)
+    if any(each.every for each in times) and PATTERNS["starts"].search(text):
+        return True
+    return any(
+        not any(match.end() <= each.start and text[match.end() : each.start] in ("", " ", " the ") for each in times)
+        for match in PATTERNS["begins"].finditer(text)
+    )
+
+
+def is_from(text: str, mention: Mention) -> Literal["", "starting", "from"]:
+    """Return whether something is so from a mention on: "starting" tomorrow, or perhaps: "from" next week."""
+    before, behind = text[: mention.start].lower(), text[mention.end :].lower()
+    if PATTERNS["starting"].search(before) or PATTERNS["starting behind"].match(behind):
+        return "starting"
+    return "from" if PATTERNS["from"].search(before) else ""
+
+
+def returns(text: str, mention: Mention) -> bool:
+    """Return whether somebody comes back then, from where the words before it have told of."""
+    before, behind = text[: mention.start].lower(), text[mention.end :]
+    return bool(mention.weekday and (PATTERNS["returns"].search(before) or PATTERNS["returns behind"].match(behind)))
 
 
 def time_of(text: str) -> str:
-    """Return the time of day that a text tells, "15:00"; "" if it tells none, or several."""
-    times = {_clock(match) for _, pattern in TABLE.compiled("times") for match in pattern.finditer(text)}
+    """Return the time of day that a text tells, "15:00"; "" if it tells none, or several, or nobody could say which."""
+    read: list[re.Match[str]] = []
+    for _, pattern in TABLE.compiled("times"):
+        read += [
+            each
+            for each in pattern.finditer(text)
+            if not any(each.start() < one.end() and one.start() < each.end() for one in read)
+        ]
+    times = set(map(_clock, read))
     return times.pop() if len(times) == 1 else ""
+
+
+_HALVES: Final = dict(TABLE.compiled("halves"))
+_SECOND_HALF: Final = {"中": (1, 5), "下": (1, 11), "傍": (4, 11), "晚": (6, 11), "夜": (6, 11)}
+"""The hours that are those of the second half of the day behind such a word: 晚上一点 is one in the night."""
+_SMALL_HOURS, _LAST_OPEN_HOUR = 5, 7
+"""Without a half of the day, an hour up to the first is of the afternoon, and one up to the second is left open."""
 
 
 def _clock(match: re.Match[str]) -> str:
     parts = match.groupdict()
     hour, half = number_of(parts["hour"]), (parts.get("half") or "").lower().replace(".", "")
     minute = 30 if parts.get("thirty") else int(parts.get("minute") or 0)
-    if half in ("pm", "下午", "晚上", "晚", "傍晚") and hour < DECEMBER:
-        hour += DECEMBER
-    return f"{hour % 24 if half != 'am' or hour != DECEMBER else 0:02}:{minute:02}"
+    if half == "am":
+        hour %= DECEMBER
+    elif half == "pm":
+        hour = hour % DECEMBER + DECEMBER
+    elif half:
+        first, last = _SECOND_HALF.get(half[0], (DECEMBER, 0))
+        hour += DECEMBER * (first <= hour <= last)
+    elif hour < DECEMBER and parts["hour"][0] != "0":
+        is_second = _is_in_second_half(match, hour)
+        if is_second is None:
+            return ""
+        hour += DECEMBER * is_second
+    return f"{hour % 24:02}:{minute:02}"
+
+
+def _is_in_second_half(match: re.Match[str], hour: int) -> bool | None:
+    """Return whether an hour is one of the second half of the day, by what stands around it; None: nobody could say."""
+    nearest = {
+        name: max((found.end() for found in pattern.finditer(match.string.lower(), 0, match.start())), default=-1)
+        for name, pattern in _HALVES.items()
+    }
+    if max(nearest.values()) >= 0:
+        return nearest["second"] > nearest["first"]
+    if _HALVES["second"].search(match.string.lower(), match.end()):
+        return True
+    return None if _SMALL_HOURS < hour <= _LAST_OPEN_HOUR else hour <= _SMALL_HOURS
 
 
 def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | None:
@@ -210,15 +317,12 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
         exact=bool(parts.get("year")),
         weekday=name in ("weekday bare", "week day") and not parts.get("which"),
         slack=slack_of(match) if name in ("ahead", "behind", "counted", "after date") else 0,
+        after=parts.get("after") or parts.get("after2") or "",
     )
     try:
         if name in EVERY:
             return replace(plain, every=EVERY[name](match))
-        if name in ("week day", "feast") and PATTERNS["named"].search(text[:start]):
-            return None
-        if PATTERNS["asked about"].search(text[:start].lower()) or PATTERNS["asked about behind"].match(
-            simplified(text[end:])
-        ):
+        if _is_talked_about(name, text[:start], text[end:]):
             return None
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
@@ -231,13 +335,17 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
 
 
 def _is_talked_about(kind: str, before: str, behind: str) -> bool:
-    """Return whether a day is somebody's name, or what a question is about: "called Friday", 端午节的由来."""
+    """Return whether a day is a name, or what a question is about: "called Friday", “星期五”, 端午节的由来."""
+    if _QUOTES.get(before[-1:], "") == behind[:1] != "":  # nothing else stands in the quotation
+        return True
     if kind in ("week day", "feast") and PATTERNS["named"].search(before):
         return True
     asked = PATTERNS["asked about"].search(before.lower()) or PATTERNS["asked about behind"].match(simplified(behind))
     return asked is not None
 
 
+_QUOTES: Final = {'"': '"', "'": "'", "“": "”", "‘": "'", "「": "」", "『": "』"}
+"""The ends of quotations by their beginnings; "’" is read as "'"."""
 _COMPOUNDS: Final = frozenset({"weekday bare", "feast", "day of month"})
 """The patterns whose English may be a part of a longer name: "Easter egg"."""
 
@@ -247,7 +355,9 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     before = text[: match.start()]
     word = re.search(r"([^\W_]+|[+&,/–-])\s*\Z", before)
     left = word[1] if word else ""
-    if PATTERNS["named"].search(before) or re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :]):
+    tells = kind == "weekday bare" and PATTERNS["opens"].search(before.lower())  # "On Saturday Ella comes"
+    is_named = not tells and re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :])
+    if is_named or PATTERNS["named"].search(before):
         return True
     if left.lower() in _BEFORE_A_DAY:
         return False

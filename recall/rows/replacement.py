@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gateway_memory.ground.holds import plain_of
 from recall.rows.tables import SearchTerms
 from recall.text.topics import traits_of
 from recall.text.words import clean_text, indexed_text, single_terms, terms_of, tokens_of
@@ -59,11 +60,17 @@ def plan_replacements(
 
 
 def prepare(entry: Entry) -> SearchTerms:
-    """Return what an entry is searched by. Single characters follow its terms, and do not count for its length."""
+    """Return what an entry is searched by.
+
+    The days that are noted at its end and single characters follow its terms, and do not count for its length: nobody
+    has said them.
+    """
     text = indexed_text(entry)
-    terms = terms_of(tokens_of(text))
+    said = plain_of(entry.text) if entry.kind == "item" else entry.text
+    terms = terms_of(tokens_of(text if said == entry.text else indexed_text(replace(entry, text=said))))
+    noted = terms_of(tokens_of(entry.text[len(said) :]))
     speaker = terms_of(tokens_of(clean_text(entry.speaker, 100)))
-    all_terms = terms + single_terms(text)
+    all_terms = terms + noted + single_terms(text)
     return SearchTerms(
         traits=traits_of(entry.text, standing=entry.standing),
         speaker_term=speaker[0] if speaker else 0,

@@ -126,3 +126,19 @@ async def test_a_kind_alone_is_found_where_another_one_would_stand_for_it(said: 
             [hit] = await memory.search(session, "locker", kinds=[kind])
             assert hit.kind == kind
         assert len(await memory.search(session, "locker")) == 1, "they are one hit"
+
+
+async def test_the_days_that_a_line_notes_do_not_hide_the_richer_turn(tmp_path: Path) -> None:
+    async with opened(tmp_path, Clock()) as memory:
+        session = await memory.start_session("talk", user=OWNER)
+        said = (
+            "I've been busy with the harbour all week, and the ferries were late. "
+            "Remember that I have a visit to the lock keeper tomorrow at three. "
+            "The gulls were loud, the office smelt of tar, and nobody had brought any rope or paint for the boats."
+        )
+        await memory.after_reply(session, user=said, reply="OK")
+        await memory.flush()
+        [noted] = await memory.search(session, "lock keeper", kinds=["memory"])
+        assert noted.text.endswith(")"), "it has its day"
+        [hit] = await memory.search(session, "lock keeper")
+        assert hit.kind == "episode"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.ground.calendar import Every, Span, day_span
-from gateway_memory.ground.dates import mentions
+from gateway_memory.ground.dates import mentions, time_of
 from gateway_memory.ground.holds import Holds, dated, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.holds import given as given_by_a_caller
 
@@ -121,6 +121,116 @@ def test_a_line_says_its_day_in_its_own_language(text: str, line: str) -> None:
 def test_what_lies_ahead_is_over_after_its_last_day(text: str, last: str | None) -> None:
     for line in (text, dated(text, SATURDAY)):
         assert holds_of(line, SATURDAY).last == (date.fromisoformat(last) if last else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Over the weekend, Bart watched his favourite cartoon", "2026-11-21"),
+        ("At the New Year's Eve party, Bart and his classmates made coloured lanterns", "2025-12-31"),
+        ("在元旦晚会上，小明和同学们一起制作了彩纸灯笼", "2026-01-01"),
+        ("On Monday, we went to the museum", "2026-11-23"),
+        ("周日晚上，我和老公去听了音乐会", "2026-11-22"),
+    ],
+)
+def test_a_day_in_front_of_a_past_verb_is_the_last_one_and_is_never_over(text: str, first: str) -> None:
+    holds = holds_of(text, WEDNESDAY)
+    assert (str(holds.on[0].first), holds.last) == (first, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("On Monday, we go to the museum", "2026-11-30"),
+        ("Dentist Monday, it was moved", "2026-11-30"),
+        ("周日晚上，我和老公去听音乐会", "2026-11-29"),
+        ("周一体检，早饭买了", "2026-11-30"),
+        ("我爸妈周日来不了了，改到十月十号", "2026-11-29"),
+        ("On Saturday Maisie is going to Ella's party at 2", "2026-11-28"),
+        ("on Monday Tom plays in the cup", "2026-11-30"),
+        ("my mother is having her hip operated on on the 18th", "2026-12-18"),
+        ("蛋糕订好了，二十九号取", "2026-11-29"),
+        ("蛋糕订好了，29号取", "2026-11-29"),
+    ],
+)
+def test_a_day_that_is_ahead_is_the_next_one(text: str, first: str) -> None:
+    assert str(holds_of(text, WEDNESDAY).on[0].first) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'We talked about the character "Friday" of the book',
+        "他们讨论了角色“星期五”的故事",
+        "书里的「星期五」很有趣",
+        "We live in unit 29, and the cat sleeps on the Easter Bunny",
+        "我们住在二十九号楼",
+    ],
+)
+def test_a_name_is_no_day(text: str) -> None:
+    assert not mentions(text, WEDNESDAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("Tom's off to Leeds on Thursday, back on Tuesday", "Thursday 26 November 2026; Tuesday 1 December 2026"),
+        ("老公周四去深圳，周二回来", "2026年11月26日星期四；2026年12月1日星期二"),
+        (
+            "My parents can't come on Sunday, they're coming the Sunday after instead",
+            "Sunday 29 November 2026; Sunday 6 December 2026",
+        ),
+        ("We're in Rome next week, and at home the week after", "30 November – 6 December 2026; 7–13 December 2026"),
+        ("Swimming moves to Tuesdays from next week", "30 November – 6 December 2026; every Tuesday"),
+        ("I start Pilates this week, every Wednesday at 7", "23–29 November 2026; every Wednesday"),
+        ("我从今天开始每周三晚上七点半练瑜伽", "2026年11月25日星期三；每周三"),
+        ("The bins are emptied every Thursday, the next time is tomorrow", "Thursday 26 November 2026; every Thursday"),
+        ("The recycling goes every other Thursday, the next time is tomorrow", "Thursday 26 November 2026"),
+    ],
+)
+def test_a_line_with_two_days_says_both(text: str, note: str) -> None:
+    line = dated(text, WEDNESDAY)
+    assert plain_of(line) == text
+    assert line[len(text) :].strip(" ()（）") == note
+    again = holds_of(line, WEDNESDAY)
+    assert dated(text, WEDNESDAY) == with_note(text, again)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["舞蹈课从下周起改到周六上午", "Swimming moves to Tuesdays from next week", "Starting tomorrow I work in Riga"],
+)
+def test_what_is_so_from_a_day_on_is_never_over(text: str) -> None:
+    assert holds_of(text, WEDNESDAY).last is None
+
+
+def test_what_comes_again_from_a_day_on_does_not_come_before() -> None:
+    holds = holds_of("Swimming moves to Thursdays from next week", WEDNESDAY)
+    span = holds.coming(WEDNESDAY)
+    assert span is not None
+    assert str(span.first) == "2026-12-03"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("明天公司聚餐，六点", "18:00"),
+        ("明天下午看电影，六点集合", "18:00"),
+        ("今晚八点的飞机", "20:00"),
+        ("明早六点出发", "06:00"),
+        ("明天三点剪头发", "15:00"),
+        ("明天六点出发", ""),
+        ("明天十点开会", "10:00"),
+        ("Finn has a haircut tomorrow at 3:30", "15:30"),
+        ("we meet tomorrow at 09:30", "09:30"),
+        ("dinner tomorrow at 7:15", "19:15"),
+        ("the train leaves tomorrow at 6:40", ""),
+        ("中午一点吃饭", "13:00"),
+        ("check-in is tomorrow at 5:45 a.m.", "05:45"),
+    ],
+)
+def test_a_clock_without_a_half_of_the_day_is_read_by_what_is_done(text: str, time: str) -> None:
+    assert time_of(text) == time
 
 
 def test_what_comes_again_has_a_next_day() -> None:
