@@ -35,11 +35,7 @@ def own_words(message: str) -> str:
     A request to work on a text takes the text with it: what follows the request or, if nothing does, what came before.
     """
     plain = without_single_quotations(without_quotations(message).replace("’", "'"))
-    if (
-        _PATTERNS["played"].search(plain)
-        or _is_letter(plain)
-        or len(_PATTERNS["speaker"].findall(plain)) > 1
-    ):
+    if _PATTERNS["played"].search(plain) or _is_letter(plain) or len(_PATTERNS["speaker"].findall(plain)) > 1:
         return ""
     end = len(message)
     mends = _PATTERNS["mended"].finditer(plain)
