@@ -126,6 +126,7 @@ class BlockingMemory:
     get = _waiting(GatewayMemory.get)
     command = _waiting(GatewayMemory.command)
     answer = _waiting(GatewayMemory.answer)
+    may_change = _waiting(GatewayMemory.may_change)
     record = _waiting(GatewayMemory.record)
     read_file = _waiting(GatewayMemory.read_file)
     receipts = _waiting(GatewayMemory.receipts)

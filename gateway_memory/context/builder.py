@@ -327,10 +327,12 @@ class ContextBuilder:
             return
         await self._inject_coming(reply)
         with reply.timed("quotations"):
+            # Of a day that is asked for, a memory stands for what was said of it, as the exchange would.
+            least = 0.0 if reply.asked_span else settings.min_score
             likely = tuple(
                 hit
                 for hit in reply.hits
-                if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
+                if hit.kind != "episode" and hit.score >= least and traits_of(hit.category).recalled
             )
             exchanges = self._exchanges(reply)
             # Unused episode slots are given to memories.
@@ -340,7 +342,8 @@ class ContextBuilder:
             told.add(line for block in reply.blocks for line in block.split("\n"))
             fresh: list[Hit] = []
             for hit in memories:
-                if not session.in_context.has(hit.id, hit.text) and told.fresh(hit.text):
+                is_new = not session.in_context.has(hit.id, hit.text) and told.fresh(hit.text)
+                if is_new or reply.asked_span:
                     fresh.append(hit)
                     told.add([hit.text])
             reply.in_context += [hit for hit in memories if hit not in fresh]

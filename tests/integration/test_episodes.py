@@ -22,6 +22,9 @@ from recall import EmbedderSettings, Recaller, RecallSettings
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."
 QUESTION = "which gravel bike did the shop call me about?"
 WITHOUT_OPENING = load_config({"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}}}}})
+WITHOUT_MEMORIES = load_config(
+    {"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}, "autoExtract": {"enabled": False}}}}}
+)
 START = datetime(2026, 10, 1, 9, tzinfo=UTC)
 
 
@@ -94,7 +97,7 @@ async def test_who_only_tells_is_told_less_than_who_asks(tmp_path: Path) -> None
 
 
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
-    async with GatewayMemory(WITHOUT_OPENING, tmp_path, clock=lambda: START) as memory:
+    async with GatewayMemory(WITHOUT_MEMORIES, tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", ("hm", "hm"), (BIKE, "Congratulations! Enjoy the first ride."))
         later = await memory.start_session("two", user=OWNER)
         context = await memory.before_reply(later, QUESTION)

@@ -166,7 +166,6 @@ async def test_an_uncertain_wish_to_forget_is_asked_about(tmp_path: Path, monkey
             assert "red glass" in text
         vague = "forget what I told you about the long ride on trains through the mountains"
         shown = await talk(memory, None, monkeypatch, vague)
-        assert shown[-2].startswith("No model is connected"), "it was no command, since no words agree"
         assert re.fullmatch(r"Do you mean “[^”]*window seats[^”]*”\? /memory forget \w+ forgets it\.", shown[-1])
         session = await memory.start_session("other", user=OWNER)
         assert len(await memory.search(session, "window", kinds=["memory"])) == 2
