@@ -43,7 +43,7 @@ class Forgetter(Changer):
         Return None if there is no such exchange, or if it was forgotten before.
         """
         quotable = await self._storage.episodes.quotable(scope.key, [turn])
-        sides = quotable.sides(turn, past=True)
+        sides = quotable.sides(turn, "past")
         if sides is None:
             return None
         async with self._executor.drafting(scope, "command") as draft:

@@ -122,7 +122,7 @@ def told_hits(hits: Iterable[Hit], validities: Mapping[str, Validity], *, past: 
 
 
 def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
-    sides = quotable.sides(hit.turn, past=past)
+    sides = quotable.sides(hit.turn, "past" if past else "quoted")
     side = 0 if hit.id.startswith(f"e{hit.turn}{SPEAKERS[0][0]}") else 1
     if sides is None or not sides[side]:
         return None
@@ -132,7 +132,7 @@ def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
     following = quotable.episodes.get(hit.turn + 1)
     answered = ""
     if following and following.session_id == episode.session_id and _ASKS_FOR_MORE.search(sides[1][-_END:]):
-        answered, _ = quotable.sides(following.turn, past=past) or ("", "")
+        answered, _ = quotable.sides(following.turn, "past" if past else "quoted") or ("", "")
     return Exchange(
         hit=replace(hit, text=passage),
         session_id=episode.session_id,
@@ -163,7 +163,7 @@ def _whole(exchange: Exchange) -> str:
 
 def quotable_hit(quotable: Quotable, turn: int) -> Hit | None:
     """Return the quotable text of a turn, as a hit; None if there is none."""
-    sides = quotable.sides(turn, past=True)
+    sides = quotable.sides(turn, "past")
     if sides is None:
         return None
     episode = quotable.episodes[turn]

@@ -441,8 +441,8 @@ def profile(
 
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:
-    """Return the user's quotable words, by turn. Of what was imported, only memories count."""
-    sides = {turn: quotable.sides(turn) for turn, episode in quotable.episodes.items() if not episode.unread}
+    """Return the user's words that hold today, by turn. Of what was imported, only memories count."""
+    sides = {turn: quotable.sides(turn, "lasting") for turn, episode in quotable.episodes.items() if not episode.unread}
     return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
 
 

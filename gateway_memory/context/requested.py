@@ -58,7 +58,7 @@ async def requested(  # noqa: PLR0911 - one return a request
         return Requested(act=act, sure=True, done=act in OF_SESSION), telling.block(act)
     if act == "forget_last":
         quotable = await storage.episodes.quotable(session.scope.key, [session.last_turn])
-        said = (quotable.sides(session.last_turn, past=True) if session.last_turn else None) or ()
+        said = (quotable.sides(session.last_turn, "past") if session.last_turn else None) or ()
         if not any(said):
             return Requested(act=act, sure=True), telling.block("what")
         text = _shortened(next(filter(None, said)))

@@ -14,12 +14,15 @@ from typing import Any, Final, Literal, NamedTuple
 from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
 from gateway_memory.ground import date_of
 from gateway_memory.ground.calendar import ONE_DAY
-from gateway_memory.ground.holds import is_over, is_over_whenever_said, plain_of
+from gateway_memory.ground.holds import dated, is_over, is_over_whenever_said, plain_of
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
 
 State = Literal["", "doubted", "over"]
 """Of a memory that may be told. "doubted": something newer may say otherwise. "over": its time is past."""
+Telling = Literal["lasting", "said", "quoted", "past"]
+"""How what was said is told: as what holds today; as what was said on a day, without the plans that are over by now; as
+a quotation with its day, plans and all; or for a question about the past, with what was replaced since."""
 Fate = Literal["pending", "replaced", "over", "doubted"]
 _FATES: Final[tuple[Fate, ...]] = ("pending", "replaced", "over", "doubted")
 _TABLE: Final = tables_in(__file__)("validity")
@@ -89,15 +92,15 @@ class Validity:
         sides = list(texts)
         return self._unforgotten(sides, at) != [side.strip() for side in sides]
 
-    def cut(self, *texts: str, at: float, past: bool = False) -> list[str]:
+    def cut(self, *texts: str, at: float, how: Telling = "said") -> list[str]:
         """Return what may be told of texts that were said together at a time, in epoch seconds.
 
-        past: also what was replaced or is over, for a question about the past. Otherwise doubted sentences are marked.
+        But for questions about the past, doubted sentences are marked.
         """
-        pending, replaced, over = (self._said[fate] for fate in ("pending", "replaced", "over"))
+        pending, replaced = (self._said[fate] for fate in ("pending", "replaced"))
         kept = [pending.cut(text, since=at) for text in self._unforgotten(texts, at)]
-        if self._today is not None and not past:
-            kept = [self._today_of(over.cut(replaced.cut(text, since=at), since=at), at) for text in kept]
+        if self._today is not None and how != "past":
+            kept = [self._today_of(replaced.cut(text, since=at), at, how) for text in kept]
         return [text.strip() for text in kept]
 
     def record(self, row: Mapping[str, Any], *, at: float) -> dict[str, Any]:
@@ -116,24 +119,33 @@ class Validity:
         words = self._forgotten.words_of(*sides, since=at)
         return [self._forgotten.cut(side, since=at, words=words).strip() for side in sides]
 
-    def _today_of(self, text: str, at: float) -> str:
+    def _today_of(self, text: str, at: float, how: Telling) -> str:
         """Return a text without the sentences whose day is past, and with marks on those that are doubted."""
-        doubted = self._said["doubted"]
-        return "\n".join(
-            "".join(
-                marked(part, "doubted") if doubted.says(part, since=at) else part
-                for part in SENTENCE_END.split(line)
-                if not self._was_ahead(part, at)
-            )
-            for line in text.split("\n")
-        )
+        if how != "quoted":
+            text = self._said["over"].cut(text, since=at)
+        told = self._quoted if how == "quoted" else self._lasting if how == "lasting" else self._in_a_record
+        lines = ([told(part, at) for part in SENTENCE_END.split(line)] for line in text.split("\n"))
+        return "\n".join(map("".join, lines))
 
-    def _was_ahead(self, text: str, at: float) -> bool:
-        """Return whether a sentence told of a day that was ahead and is past. What it tells of its own day stays."""
-        if not at:
-            return self._is_past(text, None)
-        said = (self._today or Today(at, None)).day_of(at)
-        return self._is_past(text, at) and not is_over(text, said, said + ONE_DAY)
+    def _quoted(self, sentence: str, at: float) -> str:
+        """Return a sentence as it stands behind its day, on which it was true: of a plan, with the day that was meant."""
+        if at and self._today and self._is_past(sentence, at):
+            end = _END.search(sentence)
+            assert end  # it matches at the end of any text
+            return marked(dated(sentence[: end.start()], self._today.day_of(at)) + end[0], "over")
+        return "" if self._said["over"].says(sentence, since=at) else self._lasting(sentence, at)
+
+    def _in_a_record(self, sentence: str, at: float) -> str:
+        """Return a sentence, "" if it is over. What it tells of its own day stays: it is told with it."""
+        said = self._today.day_of(at) if self._today and at else None
+        is_of_the_day = said is not None and is_over(sentence, said, said + ONE_DAY)
+        return self._marked(sentence, at) if is_of_the_day else self._lasting(sentence, at)
+
+    def _lasting(self, sentence: str, at: float) -> str:
+        return "" if self._is_past(sentence, at or None) else self._marked(sentence, at)
+
+    def _marked(self, sentence: str, at: float) -> str:
+        return marked(sentence, "doubted") if self._said["doubted"].says(sentence, since=at) else sentence
 
     def _is_past(self, text: str, at: float | None) -> bool:
         if self._today is None or not text.strip():

@@ -445,5 +445,5 @@ class Backlog:
     async def _quotable(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
         """Return episodes with the text that was not forgotten since."""
         quotable = await self._episodes.quotable(scope, [each.turn for each in part])
-        sides = [quotable.sides(each.turn, past=True) or ("", "") for each in part]
+        sides = [quotable.sides(each.turn, "past") or ("", "") for each in part]
         return [replace(each, user=user, reply=reply) for each, (user, reply) in zip(part, sides, strict=True)]

@@ -202,12 +202,17 @@ def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int,
 def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
     """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
     user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
-    terms_of_user = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    terms_of_user = _own_terms(rows, np.flatnonzero(user))
     terms_of_user -= _ASKING.union(rows.speakers.values[user].tolist())
-    length = int(rows.lengths.values[memory])  # its own words; behind them stands the note of its days
-    terms_of_memory = set(rows.terms_of(np.array([memory]))[0][:length].tolist())
+    terms_of_memory = _own_terms(rows, np.array([memory]))
     shared = len(terms_of_user & terms_of_memory)
     return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_user)
+
+
+def _own_terms(rows: ScopeRows, of: NDArray[np.int64]) -> set[int]:
+    """Return the terms of some rows without what stands behind them, such as the note of a memory's days."""
+    lengths = rows.lengths.values[of].astype(int).tolist()
+    return {term for terms, length in zip(rows.terms_of(of), lengths, strict=True) for term in terms[:length].tolist()}
 
 
 class CandidateRow(NamedTuple):

@@ -464,7 +464,10 @@ class TrueOnTheDay(RuleBasedStateMachine):
             assert value not in text, f"{value} in {name} of {who}:\n{text}"
 
     def _check_marks(self, who: str, name: str, text: str, *, past: bool = False) -> None:
-        """What was replaced or is over is told as such, and only where the past is asked for, or with its mark."""
+        """What was replaced or is over is told as such, and only where the past is asked for, or with its mark.
+
+        A quotation has its day, on which it was true: what is over stands there, with its mark.
+        """
         known = self.known[who]
         ended = known.over(who, self.today)
         for line in text.split("\n"):
@@ -473,8 +476,9 @@ class TrueOnTheDay(RuleBasedStateMachine):
                     f"{value} was replaced; {name} of {who}: {line}\n{text}"
                 )
             for value in ended:
-                marked = (past or name in _WITH_PAST) and any(mark in line for mark in OVER)
-                quoted_past = past and "User:" in line
+                quoted = _QUOTED.match(line) and _SPEAKER.search(line)
+                marked = (past or quoted or name in _WITH_PAST) and any(mark in line for mark in OVER)
+                quoted_past = past and quoted
                 assert value not in line or marked or quoted_past, f"{value} is over; {name} of {who}: {line}\n{text}"
 
     def _check_days(self, name: str, text: str) -> None:
@@ -506,6 +510,7 @@ def _day_of(at: float) -> date:
 
 
 _QUOTED: Final = re.compile(r"- \((?:e\d+\w*, )?\d{4}-\d\d-\d\d\) ")
+_SPEAKER: Final = re.compile(r"\) (?:User: |用户：)")
 _RELATIVE: Final = re.compile(r"tomorrow|on Monday|until Friday|two days ago|下周三")
 _EVERY: Final = re.compile(r"every \w+|每周.")
 _DATE: Final = re.compile(r"[(（][^()（）]*\d{4}(?:年[^()（）]*)?[)）]")

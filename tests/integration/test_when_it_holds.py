@@ -187,3 +187,33 @@ async def test_a_line_that_a_person_wrote_is_over_when_it_says_so(tmp_path: Path
     async with memory_for_tests(workspace=tmp_path, clock=Clock(SATURDAY)) as memory:
         text = await opening(memory, "first")
     assert [word for word in ("Porto", "van", "Grandpa", "key") if word in text] == ["van", "Grandpa", "key"]
+
+
+ART = "Next month I'm having an art show in the harbour hall."
+
+
+async def test_a_plan_that_is_over_is_quoted_with_its_day_and_stands_in_no_opening() -> None:
+    clock = Clock("2026-06-10T09:00:00+00:00")
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(memory, f"I've been painting a lot of boats. {ART} The frames are from Riga.")
+        clock.turn(days=60)
+        assert "art show" not in await opening(memory, "later")
+        session = await memory.start_session("asking", user=OWNER)
+        told = (await memory.before_reply(session, "Where is the art show in the harbour hall?")).text
+        (line,) = [line for line in told.splitlines() if "art show" in line]
+        assert line.startswith("- (2026-06-10) User:")
+        assert f"{ART[:-1]} (July 2026) (over)." in line
+        (hit,) = [hit for hit in await memory.search(session, "art show in the harbour hall") if hit.kind == "episode"]
+        assert f"{ART[:-1]} (July 2026) (over)." in hit.text
+
+
+@pytest.mark.parametrize("said", ["豆豆发烧了，今天不去幼儿园。", "Finn has a fever, so he stays at home today."])
+async def test_what_is_so_on_one_day_leaves_the_openings_behind_it(said: str) -> None:
+    clock = Clock(SATURDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(memory, said, "I have a cat called Momo")
+        clock.turn(hours=2)
+        assert said.rstrip("。.") in await opening(memory, "the same day")
+        clock.turn(days=2)
+        await tell(memory, "I live in Riga")
+        assert said.rstrip("。.") not in await opening(memory, "later")

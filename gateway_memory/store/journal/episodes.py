@@ -11,7 +11,7 @@ from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, distinct, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, validity
 from gateway_memory.store.plan import EXCHANGE, TALK
-from gateway_memory.store.validity import Today, Validity
+from gateway_memory.store.validity import Telling, Today, Validity
 
 PAGE_TURNS: Final = 64
 """A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
@@ -55,18 +55,15 @@ class Quotable:
     sources: frozenset[int]
     gone: frozenset[int]
 
-    def sides(self, turn: int, *, past: bool = False) -> tuple[str, str] | None:
-        """Return what may be quoted of the user's words and of the reply; None if nothing may.
-
-        past: also what was replaced since or is over, for a question about the past.
-        """
+    def sides(self, turn: int, how: Telling = "said") -> tuple[str, str] | None:
+        """Return what may be told of the user's words and of the reply; None if nothing may."""
         episode = self.episodes.get(turn)
         if episode is None or turn in self.gone:
             return None
         sides = (episode.user, episode.reply)
         if turn in self.sources and not self.validity.hides(sides, at=episode.at):
             return None  # it says in other words what was forgotten
-        user, reply = self.validity.cut(*sides, at=episode.at, past=past)
+        user, reply = self.validity.cut(*sides, at=episode.at, how=how)
         return (user, reply) if user or reply else None
 
 
