@@ -43,7 +43,8 @@ class Mention:
     start, end: where it stands. spans: what it may mean, the earliest first; none where it recurs. written: whether it
     names a month or a year. exact: whether it names the year. weekday: whether it is a weekday alone: "on Friday".
     unsure: whether a listener would have to ask. slack: by how many days it may be off, as "three weeks ago" may.
-    bound: "until", "by" or "since" such a day. every: what comes again and again.
+    bound: "until", "by" or "since" such a day. every: what comes again and again. after: the weekday or the unit of what
+    is counted from the day that was named before ("the Sunday after").
     """
 
     start: int
@@ -56,6 +57,7 @@ class Mention:
     slack: int = 0
     bound: Bound = ""
     every: Every | None = None
+    after: str = ""
 
     def meant(self, day: date, *, past: bool, surely: bool = False) -> Span | None:
         """Return the span that is meant on a day: the next one, or the last one for what is behind. None: unsure.
@@ -70,7 +72,12 @@ class Mention:
             behind = max((span for span in self.spans if span.first <= day), default=None)
             near = min((span for span in self.spans if span.first > day), default=None)
             # "We were thinking of Easter" in March is the coming one, a year after the last.
-            if not surely and behind and near and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days):
+            if (
+                not surely
+                and behind
+                and near
+                and (day - behind.last).days > max(2 * A_MONTH, 3 * (near.first - day).days)
+            ):
                 return near
             return behind
         ahead = [span for span in self.spans if span.last >= day]
@@ -210,26 +217,82 @@ def is_habit(text: str, mention: Mention) -> bool:
 def begins(text: str, named: Iterable[Mention] = ()) -> bool:
     """Return whether a text tells of something that begins, and holds from its day on.
 
-    named: its days; what only moves to one of them does not begin: "moved to Wednesday".
+    named: its times. What only moves to one of them does not begin ("moved to Wednesday"), and what comes again does so
+    from its start on ("I start Pilates this week, every Wednesday").
     """
-    days = [mention.start for mention in named]
-    matches = PATTERNS["begins"].finditer(text)
-    return any(not any(re.match(r"\A(?: the)? ?\Z", text[match.end() : day]) for day in days if day >= match.end()) for match in matches)
+    times = list(named)
+    if any(each.every for each in times) and PATTERNS["starts"].search(text):
+        return True
+    return any(
+        not any(match.end() <= each.start and text[match.end() : each.start] in ("", " ", " the ") for each in times)
+        for match in PATTERNS["begins"].finditer(text)
+    )
+
+
+def is_from(text: str, mention: Mention) -> Literal["", "starting", "from"]:
+    """Return whether something is so from a mention on: "starting" tomorrow, or perhaps: "from" next week."""
+    before, behind = text[: mention.start].lower(), text[mention.end :].lower()
+    if PATTERNS["starting"].search(before) or PATTERNS["starting behind"].match(behind):
+        return "starting"
+    return "from" if PATTERNS["from"].search(before) else ""
+
+
+def returns(text: str, mention: Mention) -> bool:
+    """Return whether somebody comes back then, from where the words before it have told of."""
+    before, behind = text[: mention.start].lower(), text[mention.end :]
+    return bool(mention.weekday and (PATTERNS["returns"].search(before) or PATTERNS["returns behind"].match(behind)))
 
 
 def time_of(text: str) -> str:
-    """Return the time of day that a text tells, "15:00"; "" if it tells none, or several."""
-    times = {_clock(match) for _, pattern in TABLE.compiled("times") for match in pattern.finditer(text)}
+    """Return the time of day that a text tells, "15:00"; "" if it tells none, or several, or nobody could say which."""
+    read: list[re.Match[str]] = []
+    for _, pattern in TABLE.compiled("times"):
+        read += [
+            each
+            for each in pattern.finditer(text)
+            if not any(each.start() < one.end() and one.start() < each.end() for one in read)
+        ]
+    times = set(map(_clock, read))
     return times.pop() if len(times) == 1 else ""
+
+
+_HALVES: Final = dict(TABLE.compiled("halves"))
+_SECOND_HALF: Final = {"中": (1, 5), "下": (1, 11), "傍": (4, 11), "晚": (6, 11), "夜": (6, 11)}
+"""The hours that are those of the second half of the day behind such a word: 晚上一点 is one in the night."""
+_SMALL_HOURS, _LAST_OPEN_HOUR = 5, 7
+"""Without a half of the day, an hour up to the first is of the afternoon, and one up to the second is left open."""
 
 
 def _clock(match: re.Match[str]) -> str:
     parts = match.groupdict()
     hour, half = number_of(parts["hour"]), (parts.get("half") or "").lower().replace(".", "")
     minute = 30 if parts.get("thirty") else int(parts.get("minute") or 0)
-    if half in ("pm", "下午", "晚上", "晚", "傍晚") and hour < DECEMBER:
-        hour += DECEMBER
-    return f"{hour % 24 if half != 'am' or hour != DECEMBER else 0:02}:{minute:02}"
+    if half == "am":
+        hour %= DECEMBER
+    elif half == "pm":
+        hour = hour % DECEMBER + DECEMBER
+    elif half:
+        first, last = _SECOND_HALF.get(half[0], (DECEMBER, 0))
+        hour += DECEMBER * (first <= hour <= last)
+    elif hour < DECEMBER and parts["hour"][0] != "0":
+        is_second = _is_in_second_half(match, hour)
+        if is_second is None:
+            return ""
+        hour += DECEMBER * is_second
+    return f"{hour % 24:02}:{minute:02}"
+
+
+def _is_in_second_half(match: re.Match[str], hour: int) -> bool | None:
+    """Return whether an hour is one of the second half of the day, by what stands around it; None: nobody could say."""
+    nearest = {
+        name: max((found.end() for found in pattern.finditer(match.string.lower(), 0, match.start())), default=-1)
+        for name, pattern in _HALVES.items()
+    }
+    if max(nearest.values()) >= 0:
+        return nearest["second"] > nearest["first"]
+    if _HALVES["second"].search(match.string.lower(), match.end()):
+        return True
+    return None if _SMALL_HOURS < hour <= _LAST_OPEN_HOUR else hour <= _SMALL_HOURS
 
 
 def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | None:
@@ -244,6 +307,7 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
         exact=bool(parts.get("year")),
         weekday=name in ("weekday bare", "week day") and not parts.get("which"),
         slack=slack_of(match) if name in ("ahead", "behind", "counted", "after date") else 0,
+        after=parts.get("after") or parts.get("after2") or "",
     )
     try:
         if name in EVERY:
@@ -281,12 +345,9 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     before = text[: match.start()]
     word = re.search(r"([^\W_]+|[+&,/–-])\s*\Z", before)
     left = word[1] if word else ""
-    if PATTERNS["named"].search(before):
-        return True
-    opens_with = before.rstrip().lower().removesuffix(left.lower()).rstrip() if left.lower() in _BEFORE_A_DAY else "_"
-    if kind == "weekday bare" and opens_with[-1:] in ("", *".,;:!?-–—"):  # "On Saturday Ella comes" names no Saturday Ella
-        return False
-    if re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :]):
+    tells = kind == "weekday bare" and PATTERNS["opens"].search(before.lower())  # "On Saturday Ella comes"
+    is_named = not tells and re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :])
+    if is_named or PATTERNS["named"].search(before):
         return True
     if left.lower() in _BEFORE_A_DAY:
         return False

@@ -13,7 +13,20 @@ from functools import lru_cache
 from typing import Final
 
 from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, season_of, year_of
-from gateway_memory.ground.dates import begins, is_habit, is_past, is_surely_past, is_told_today, mentions, read_every, time_of
+from gateway_memory.ground.dates import (
+    Mention,
+    begins,
+    is_from,
+    is_habit,
+    is_past,
+    is_surely_past,
+    is_told_today,
+    mentions,
+    read_every,
+    returns,
+    time_of,
+)
+from gateway_memory.ground.expressions import WEEKDAYS, following
 from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
@@ -43,9 +56,9 @@ class Holds:
     """When something holds; with nothing set, always.
 
     on: the days on which it happens, the earliest first. until: the last day of what is so for a time. every: when it
-    comes again. time: of the day, "15:00", or "". begins: whether it begins on its day and goes on. behind: whether it
-    is told as past, so that it stays true. unsure: whether it names a day that nobody could tell. exact: whether its
-    words give the day and the year.
+    comes again, from the first day of `on`. time: of the day, "15:00", or "". begins: whether it begins on its day and
+    goes on. behind: whether it is told as past, so that it stays true. unsure: whether it names a day that nobody could
+    tell. exact: whether its words give the day and the year.
     """
 
     on: tuple[Span, ...] = ()
@@ -78,8 +91,9 @@ class Holds:
     def coming(self, today: date) -> Span | None:
         """Return when it happens next, today or later; None where nothing is ahead."""
         if self.every is not None:
-            following = self.every.after(date.fromordinal(today.toordinal() - 1))
-            return day_span(following) if following else None
+            first = max([today, *(span.first for span in self.on[:1])])
+            found = self.every.after(date.fromordinal(first.toordinal() - 1))
+            return day_span(found) if found else None
         if self.behind:
             return None
         ahead = [span for span in self.on if span.last >= today]
@@ -145,14 +159,15 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
     every = next((each for mention in named if (each := mention.every) and each != Every()), None)
     on: list[tuple[Span, bool]] = []
     until: date | None = None
-    unsure, exact = False, True
-    began = any(mention.bound == "since" for mention in named)
+    unsure, exact, began = False, True, False
+    before: Span | None = None
     for mention in named:
         if mention.every:
             continue
         past = is_past(words, mention)
-        span = mention.meant(day, past=past, surely=is_surely_past(words, mention))
+        span = _meant(words, mention, day, past=past, before=before)
         past = past or (span == day_span(day) and is_told_today(words))
+        start = is_from(words, mention)
         if span is None:
             unsure = True
         elif mention.weekday and not (mention.bound or past) and (standing or is_habit(words, mention)):
@@ -162,19 +177,35 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
         else:
             on.append((span, past))
             exact = exact and mention.exact
+            began = began or mention.bound == "since" or start == "starting" or (start == "from" and every is not None)
+            before = span
     spans = _closest(span for span, _ in on)
     behind = bool(spans) and all(span.last < day or (past and span.first <= day) for span, past in on)
+    begins_then = bool(spans) and until is None and (began or begins(words, named))
     if every is not None:
-        return Holds(every=every, until=until, exact=exact, time=time_of(words))
+        on_too = spans if began or (begins_then and not behind) else ()
+        return Holds(
+            on=on_too, every=every, until=until, exact=exact or not on_too, time=time_of(words), begins=bool(on_too)
+        )
     return Holds(
         on=spans,
         until=until,
         time=time_of(words) if spans and spans[0].days == 1 else "",
-        begins=bool(spans) and until is None and (began or begins(words, named)),
+        begins=begins_then,
         behind=behind and until is None,
         unsure=unsure and not (spans or until),
         exact=exact,
     )
+
+
+def _meant(words: str, mention: Mention, day: date, *, past: bool, before: Span | None) -> Span | None:
+    """Return the span that a mention means; None: unsure. before: the one that was named in front of it."""
+    if mention.after:
+        return following(before, mention.after) if before else None
+    span = mention.meant(day, past=past, surely=is_surely_past(words, mention))
+    if span and before and span.last < before.first and not past and returns(words, mention):
+        return following(before, WEEKDAYS[span.first.weekday()])
+    return span
 
 
 def _closest(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -189,10 +220,11 @@ def _closest(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 def _noted(note: str, said: Holds, day: date) -> Holds:
     """Return when a line with a note holds; the words tell what the note leaves open."""
-    spans, until, time = [], None, said.time
+    spans, until, time, every = [], None, said.time, None
     for part in re.split(r"[;；]\s*", _inner(note)):
-        if (every := read_every(part)) is not None:
-            return replace(said, every=every, on=(), until=None, unsure=False)
+        if (again := read_every(part)) is not None:
+            every = again
+            continue
         span, is_end, at = _span_of(part)
         time = at or time
         if is_end:
@@ -200,6 +232,8 @@ def _noted(note: str, said: Holds, day: date) -> Holds:
         else:
             spans.append(span)
     on = tuple(sorted(spans))
+    if every is not None:
+        return replace(said, every=every, on=on, until=until, time=time, behind=False, begins=bool(on), unsure=False)
     behind = (bool(on) and on[-1].last < day) or (said.behind and bool(on) and on[-1].first <= day)
     return replace(said, on=on, until=until, time=time, behind=behind, begins=said.begins and bool(on), unsure=False)
 
@@ -278,7 +312,7 @@ def with_note(text: str, holds: Holds) -> str:
     if holds.until is not None:
         end = note_of(day_span(holds.until), chinese=chinese)
         notes.append(f"至{end}" if chinese else f"until {end}")
-    if holds.every is not None and not notes and read_every(text) is None:
+    if holds.every is not None and read_every(text) is None:
         notes.append(every_of(holds.every, chinese=chinese))
     if not any(notes):
         return text

@@ -128,7 +128,7 @@ class Validity:
         return "\n".join(map("".join, lines))
 
     def _quoted(self, sentence: str, at: float) -> str:
-        """Return a sentence as it stands behind its day, on which it was true: of a plan, with the day that was meant."""
+        """Return a sentence as it stands behind its day, on which it was true: a plan with the day that was meant."""
         if at and self._today and self._is_past(sentence, at):
             end = _END.search(sentence)
             assert end  # it matches at the end of any text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.ground.calendar import Every, Span, day_span
-from gateway_memory.ground.dates import mentions
+from gateway_memory.ground.dates import mentions, time_of
 from gateway_memory.ground.holds import Holds, dated, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.holds import given as given_by_a_caller
 
@@ -168,6 +168,66 @@ def test_a_day_that_is_ahead_is_the_next_one(text: str, first: str) -> None:
 )
 def test_a_name_is_no_day(text: str) -> None:
     assert not mentions(text, WEDNESDAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("Tom's off to Leeds on Thursday, back on Tuesday", "Thursday 26 November 2026; Tuesday 1 December 2026"),
+        ("老公周四去深圳，周二回来", "2026年11月26日星期四；2026年12月1日星期二"),
+        (
+            "My parents can't come on Sunday, they're coming the Sunday after instead",
+            "Sunday 29 November 2026; Sunday 6 December 2026",
+        ),
+        ("We're in Rome next week, and at home the week after", "30 November – 6 December 2026; 7–13 December 2026"),
+        ("Swimming moves to Tuesdays from next week", "30 November – 6 December 2026; every Tuesday"),
+        ("I start Pilates this week, every Wednesday at 7", "23–29 November 2026; every Wednesday"),
+        ("我从今天开始每周三晚上七点半练瑜伽", "2026年11月25日星期三；每周三"),
+    ],
+)
+def test_a_line_with_two_days_says_both(text: str, note: str) -> None:
+    line = dated(text, WEDNESDAY)
+    assert plain_of(line) == text
+    assert line[len(text) :].strip(" ()（）") == note
+    again = holds_of(line, WEDNESDAY)
+    assert dated(text, WEDNESDAY) == with_note(text, again)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["舞蹈课从下周起改到周六上午", "Swimming moves to Tuesdays from next week", "Starting tomorrow I work in Riga"],
+)
+def test_what_is_so_from_a_day_on_is_never_over(text: str) -> None:
+    assert holds_of(text, WEDNESDAY).last is None
+
+
+def test_what_comes_again_from_a_day_on_does_not_come_before() -> None:
+    holds = holds_of("Swimming moves to Thursdays from next week", WEDNESDAY)
+    span = holds.coming(WEDNESDAY)
+    assert span is not None
+    assert str(span.first) == "2026-12-03"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("明天公司聚餐，六点", "18:00"),
+        ("明天下午看电影，六点集合", "18:00"),
+        ("今晚八点的飞机", "20:00"),
+        ("明早六点出发", "06:00"),
+        ("明天三点剪头发", "15:00"),
+        ("明天六点出发", ""),
+        ("明天十点开会", "10:00"),
+        ("Finn has a haircut tomorrow at 3:30", "15:30"),
+        ("we meet tomorrow at 09:30", "09:30"),
+        ("dinner tomorrow at 7:15", "19:15"),
+        ("the train leaves tomorrow at 6:40", ""),
+        ("中午一点吃饭", "13:00"),
+        ("check-in is tomorrow at 5:45 a.m.", "05:45"),
+    ],
+)
+def test_a_clock_without_a_half_of_the_day_is_read_by_what_is_done(text: str, time: str) -> None:
+    assert time_of(text) == time
 
 
 def test_what_comes_again_has_a_next_day() -> None:
