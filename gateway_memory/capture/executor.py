@@ -7,14 +7,14 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date, tzinfo
+from datetime import UTC, date, tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from extractor import Candidate, Decision, Known, Turn, concerned, decide, traits_of
+from extractor import Candidate, Decision, Known, Turn, concerned, decide, extract_rules, traits_of
 from gateway_memory.errors import StoreBusyError
 from gateway_memory.ground import get_logger, local_time
-from gateway_memory.ground.holds import Holds, holds_of, noted_days, plain_of, with_note
+from gateway_memory.ground.holds import Holds, event_in, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
@@ -163,10 +163,15 @@ def decided(candidate: Candidate, compared: Sequence[Known]) -> Decision:
 
 
 def in_time(candidate: Candidate, day: date) -> Candidate:
-    """Return a candidate of a day with when it holds: as a host says, by its words, else by the words it comes from."""
+    """Return a candidate of a day with when it holds: as a host says, by its words, else by the words it comes from.
+
+    A wish beside something that happens on one day is no standing one: "job interview on Monday, don't tell anyone".
+    """
     if candidate.holds is not None:
         return candidate
     standing = traits_of(candidate.category).standing
+    if standing and (event := event_in(candidate.content, day)) and not _wishes(event):
+        candidate, standing = replace(candidate, category="fact"), False
     holds = holds_of(candidate.content, day, standing=standing)
     if holds == Holds(exact=holds.exact) and candidate.quote:
         quoted = holds_of(candidate.quote, day, standing=standing)
@@ -174,6 +179,12 @@ def in_time(candidate: Candidate, day: date) -> Candidate:
     if candidate.expires and holds.last is None:
         holds = replace(holds, until=candidate.expires, exact=False)
     return replace(candidate, holds=holds)
+
+
+def _wishes(text: str) -> bool:
+    """Return whether a text tells of a standing wish, by the rules."""
+    turn = Turn(id=0, user=text, reply="", at=local_time(0, UTC))
+    return any(traits_of(each.category).standing for each in extract_rules(turn))
 
 
 def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: str, file: str) -> MemoryRecord:

@@ -43,8 +43,8 @@ class Mention:
     start, end: where it stands. spans: what it may mean, the earliest first; none where it recurs. written: whether it
     names a month or a year. exact: whether it names the year. weekday: whether it is a weekday alone: "on Friday".
     unsure: whether a listener would have to ask. slack: by how many days it may be off, as "three weeks ago" may.
-    bound: "until", "by" or "since" such a day. every: what comes again and again. after: the weekday or the unit of what
-    is counted from the day that was named before ("the Sunday after").
+    bound: "until", "by" or "since" such a day. every: what comes again and again. after: the weekday or the unit of
+    what is counted from the day that was named before ("the Sunday after").
     """
 
     start: int
@@ -193,11 +193,21 @@ def _clause_behind(text: str, mention: Mention) -> str:
 
 
 def _clause(text: str, mention: Mention) -> tuple[str, str]:
-    """Return the words of a mention's clause in front of it, and those behind it."""
-    text = text.lower()
+    """Return the words of a mention's clause in front of it, and those behind it, in lower case."""
+    start, end = _bounds(text, mention)
+    return text[start : mention.start].lower(), text[mention.end : end].lower()
+
+
+def clause_of(text: str, mention: Mention) -> str:
+    """Return the clause in which a mention stands."""
+    start, end = _bounds(text, mention)
+    return text[start:end].strip()
+
+
+def _bounds(text: str, mention: Mention) -> tuple[int, int]:
     start = max((match.end() for match in _CLAUSE_END.finditer(text, 0, mention.start)), default=0)
     end = _CLAUSE_END.search(text, mention.end)
-    return text[start : mention.start], text[mention.end : end.start() if end else len(text)]
+    return start, end.start() if end else len(text)
 
 
 def _matches(name: str, text: str) -> list[tuple[int, int]]:

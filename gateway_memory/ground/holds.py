@@ -16,6 +16,7 @@ from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, mont
 from gateway_memory.ground.dates import (
     Mention,
     begins,
+    clause_of,
     is_from,
     is_habit,
     is_past,
@@ -106,6 +107,15 @@ def holds_of(text: str, day: date, *, standing: bool = False) -> Holds:
     standing: whether it is a standing wish, whose weekday is that of every week.
     """
     return _holds_of(text, day, standing)
+
+
+def event_in(text: str, day: date) -> str:
+    """Return the clause of a line of a day that names the one day of which it tells, beside others; else ""."""
+    words = plain_of(text)
+    named = mentions(words, day)
+    clause = clause_of(words, named[0]) if len(named) == 1 else ""
+    is_one_day = clause and named[0].spans and not (named[0].unsure or named[0].bound or is_habit(words, named[0]))
+    return clause if is_one_day and clause != words.strip(" .。!！") else ""
 
 
 def is_over(text: str, stated: date, today: date) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from gateway_memory import OWNER, GatewayMemory, UsageError
 from gateway_memory.testing import Clock, memory_for_tests
 
-SATURDAY = "2026-11-28T09:00:00+00:00"
+SATURDAY, WEDNESDAY = "2026-11-28T09:00:00+00:00", "2026-11-25T09:00:00+00:00"
 SAID = (
     "Remember that I have a dentist appointment tomorrow at 3pm",
     "I'm on antibiotics until Tuesday",
@@ -217,3 +217,19 @@ async def test_what_is_so_on_one_day_leaves_the_openings_behind_it(said: str) ->
         clock.turn(days=2)
         await tell(memory, "I live in Riga")
         assert said.rstrip("。.") not in await opening(memory, "later")
+
+
+async def test_a_wish_beside_what_happens_on_a_day_does_not_keep_it() -> None:
+    clock = Clock(WEDNESDAY)
+    async with memory_for_tests(clock=clock) as memory:
+        await tell(
+            memory,
+            "I've got a job interview on Monday at 11 at the museum, don't tell anyone",
+            "Don't call me on Sunday",
+        )
+        before = await opening(memory, "before")
+        assert "don't tell anyone (Monday 30 November 2026)" in before
+        clock.turn(days=14)
+        after = await opening(memory, "after")
+        assert "interview" not in after
+        assert "Don't call me on Sunday" in after
