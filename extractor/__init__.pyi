@@ -33,6 +33,7 @@ from .merge.doubt import ReviewMode as ReviewMode
 from .merge.doubt import doubt_of as doubt_of
 from .merge.statement import same_text as same_text
 from .merge.statement import without_withdrawn as without_withdrawn
+from .merge.unread import points_back as points_back
 from .merge.unread import stands_alone as stands_alone
 from .merge.unread import with_unread as with_unread
 from .model.model import Extraction as Extraction

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_mostly_chinese
 from extractor.tables import table
+from gateway_memory.ground.holds import plain_of
 
 from .exchanges import distinct, exchanges_of, outline_of
 from .prompt import as_data, list_schema, object_schema, text_schema
@@ -254,7 +255,7 @@ def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: in
         heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
         room = room_left - heading - len("  - \n")
         limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
-        item = cut(text, min(limit, room))
+        item = _cut_before_note(text, min(limit, room))
         if len(item) < min(_SHORTEST_CUT, len(text)):
             continue
         chosen[name][number] = item
@@ -266,6 +267,15 @@ def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: in
         if items
     ]
     return "\n".join(parts)
+
+
+def _cut_before_note(text: str, length: int) -> str:
+    """Cut a line, and keep the note of its days whole."""
+    words = plain_of(text)
+    note = text[len(words) :]
+    if len(text) <= length:
+        return text
+    return cut(words, length - len(note)) + note if 3 * len(note) < 2 * length else cut(words, length)
 
 
 def _turns(lines: Mapping[Section, Sequence[str]]) -> list[tuple[Section, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, Protocol
 
-from extractor import has_han, is_greeting, is_small_talk, statements, traits_of
+from extractor import has_han, is_greeting, is_small_talk, points_back, statements, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.context.coming import Ahead, coming_block
 from gateway_memory.edge.phrases import language_of, say
@@ -337,15 +337,16 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     summary = str(last.get("brief") or last.get("summary") or "")
     before, lines = Told(), []
 
-    def say_once(label: str, texts: Iterable[str]) -> None:
+    def say_once(phrase: str, texts: Iterable[str]) -> None:
         for text in texts:
             if fresh := before.fresh(told.fresh(text)):
-                lines.append(f"{label}{_short(fresh)}")
+                short = _short(fresh)
+                lines.append(say(language_of(short), phrase, text=short) if phrase else short)
                 before.add([fresh])
 
     say_once("", [str(last.get("topic", ""))])
-    say_once("To do: ", _texts(last.get("todos")))
-    say_once("Decided: ", (text for text in _texts(last.get("decisions")) if text not in summary))
+    say_once("to_do", _texts(last.get("todos")))
+    say_once("decided", (text for text in _texts(last.get("decisions")) if text not in summary))
     items = [
         line if _is_heading(line) else fresh
         for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
@@ -428,12 +429,15 @@ def profile(
     known = opening_memories([*wishes[:_MOST_WISHES], *others], day_of)
     for passage in passages:
         side = sides.get(passage.turn, "")
-        sentences = [
-            sentence
-            for sentence in statements(passage.text)
+        sentences: list[str] = []
+        is_before = False
+        for sentence in statements(passage.text):
             # "Don't let on!" says nothing alone: it must say of whom it is, but for Chinese, which leaves "I" out.
-            if (has_han(sentence) or _SELF.search(sentence)) and without_spaces(sentence) in without_spaces(side)
-        ]
+            is_own = bool(has_han(sentence) or _SELF.search(sentence))
+            # Nor does "They'll refund us" without the sentence that tells of whom.
+            is_whole = is_before or not points_back(sentence.lower())
+            is_before = is_own and is_whole and without_spaces(sentence) in without_spaces(side)
+            sentences += [sentence] if is_before else []
         text = _beginning(sentences)
         if len(text) >= _SHORTEST:
             known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=[]))

@@ -153,6 +153,8 @@ class Validity:
         if at is None:
             return is_over_whenever_said(text, self._today.day)
         said, today = self._today.day_of(at), self._today.day
+        if plain_of(text) != text:  # its note is of all its sentences
+            return is_over(text, said, today)
         return all(is_over(part, said, today) for part in SENTENCE_END.split(text) if part.strip())
 
 

@@ -32,9 +32,10 @@ _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _NOTED: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
 SENTENCE_END: Final = re.compile(
-    r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
+    r"(?:(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s))"
+    r"(?![^()（）\n]{0,160}[)）])"
 )
-"""The end of a sentence. A title or an initial does not end one: "Dr. Quimby" stays whole."""
+"""The end of a sentence. A title or an initial does not end one: "Dr. Quimby" stays whole. In brackets none ends."""
 _CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
 _TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
 """A word that can reveal forgotten text by itself, next to a sentence that does: a pair of wide letters, or a stem."""

@@ -169,3 +169,10 @@ def test_a_fact_that_is_cut_may_be_recalled_as_a_whole() -> None:
     text, held = opened(Material(about=log))
     assert "the long story" in text
     assert held == [(content_id("a short one"), "a short one")]
+
+
+def test_what_is_to_do_is_said_in_its_own_language() -> None:
+    last = {"topic": "登录改造", "summary": "接口已改好", "todos": ["补刷新令牌的测试"], "decisions": ["用新的密钥"]}
+    text, _ = opened(Material(last=last))
+    assert "待办：补刷新令牌的测试" in text
+    assert "已决定：用新的密钥" in text

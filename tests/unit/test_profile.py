@@ -113,3 +113,13 @@ def test_own_words_keep_a_quarter_beside_a_long_memory_md() -> None:
     ]
     text = opened(Material(memory=parse(lines, file="MEMORY.md"), about=about))
     assert text.count("of my own life") == 9
+
+
+def test_a_sentence_that_points_back_does_not_stand_without_the_one_before_it() -> None:
+    texts = [
+        "The theatre is cancelled, the lead actor is ill. They'll refund us.",
+        "I booked the theatre in May. They'll refund us the tickets.",
+    ]
+    passages = [Passage(id=f"e{turn}u0", text=text, turn=turn) for turn, text in enumerate(texts)]
+    about = profile([], passages, dict(enumerate(texts)), day_of)
+    assert [each.text for each in about] == [texts[1]]

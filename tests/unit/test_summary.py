@@ -208,3 +208,12 @@ def test_a_long_session_keeps_its_beginning_and_its_end() -> None:
     assert "step 0 " in message
     assert "step 499 " in message
     assert len(message) < LONGEST * 1.5
+
+
+def test_a_line_that_is_cut_keeps_the_note_of_its_days() -> None:
+    note = " (14–20 December 2026; until Saturday 19 December 2026)"
+    fact = f"We don't have the car next week, my brother is borrowing it until Saturday, and we walk to school{note}"
+    summary = summarize(SummaryInput(facts=["I have a cat called Momo", fact]))
+    assert summary
+    (line,) = [line for line in summary.brief.split("\n") if "the car" in line]
+    assert line.endswith(note)
