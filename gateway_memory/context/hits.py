@@ -264,7 +264,7 @@ def _quotation(run: Sequence[Exchange], query: str, zone: tzinfo | None, max_tok
         share = room // (len(run) - number)
         other = exchange.sides[1 - exchange.side]
         sources = [(exchange.side, exchange.hit.text)]
-        if _completes(exchange.side, *exchange.sides):
+        if exchange.answered or _completes(exchange.side, *exchange.sides):  # what was asked leads to its answer
             sources.append((1 - exchange.side, other))
         if exchange is run[-1] and exchange.answered and len(sources) > 1:
             sources.append((_ANSWERED, exchange.answered))

@@ -276,7 +276,7 @@ def _fresh(facts: Iterable[OpeningMemory], told: Told) -> list[OpeningMemory]:
     """Return the facts that no line before them says, without the sentences that one does."""
     fresh, before = [], Told()
     for fact in facts:
-        text = before.fresh(told.fresh(fact.text))
+        text = before.fresh(told.fresh(fact.text, alone=True), alone=True)
         if text:
             fresh.append(fact if text == fact.text else replace(fact, text=text, marks=fact.marks or []))
             before.add([text])
@@ -312,7 +312,7 @@ def _session_block(material: Material, told: Told, max_tokens: int) -> str:
     """Return the block of the last session without what is said already: of its record, or of its first words."""
     unrecorded = _unrecorded(material)
     if unrecorded is not None:
-        day, lines = unrecorded.day, [told.fresh(unrecorded.said)]
+        day, lines = unrecorded.day, [told.fresh(unrecorded.said, alone=True)]
     else:
         last = material.last or {}
         day, lines = str(last.get("timestamp", ""))[:10] or "undated", _record_lines(last, told)
@@ -339,7 +339,7 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
 
     def say_once(phrase: str, texts: Iterable[str]) -> None:
         for text in texts:
-            if fresh := before.fresh(told.fresh(text)):
+            if fresh := before.fresh(told.fresh(text, alone=True), alone=True):
                 short = _short(fresh)
                 lines.append(say(language_of(short), phrase, text=short) if phrase else short)
                 before.add([fresh])
@@ -350,7 +350,7 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     items = [
         line if _is_heading(line) else fresh
         for line in (_MARKS.sub("", row).strip() for row in summary.split("\n"))
-        if line and (_is_heading(line) or (fresh := before.fresh(told.fresh(line))))
+        if line and (_is_heading(line) or (fresh := before.fresh(told.fresh(line, alone=True), alone=True)))
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out

@@ -57,9 +57,9 @@ class Holds:
     """When something holds; with nothing set, always.
 
     on: the days on which it happens, the earliest first. until: the last day of what is so for a time. every: when it
-    comes again, from the first day of `on`. time: of the day, "15:00", or "". begins: whether it begins on its day and
-    goes on. behind: whether it is told as past, so that it stays true. unsure: whether it names a day that nobody could
-    tell. exact: whether its words give the day and the year.
+    comes again; if it begins, from the first day of `on`. time: of the day, "15:00", or "". begins: whether it begins
+    on its day and goes on. behind: whether it is told as past, so that it stays true. unsure: whether it names a day
+    that nobody could tell. exact: whether its words give the day and the year.
     """
 
     on: tuple[Span, ...] = ()
@@ -92,7 +92,7 @@ class Holds:
     def coming(self, today: date) -> Span | None:
         """Return when it happens next, today or later; None where nothing is ahead."""
         if self.every is not None:
-            first = max([today, *(span.first for span in self.on[:1])])
+            first = max([today, *(span.first for span in self.on[:1] if self.begins)])
             found = self.every.after(date.fromordinal(first.toordinal() - 1))
             return day_span(found) if found else None
         if self.behind:
@@ -193,9 +193,13 @@ def _said(words: str, day: date, *, standing: bool) -> Holds:
     behind = bool(spans) and all(span.last < day or (past and span.first <= day) for span, past in on)
     begins_then = bool(spans) and until is None and (began or begins(words, named))
     if every is not None:
-        on_too = spans if began or (begins_then and not behind) else ()
         return Holds(
-            on=on_too, every=every, until=until, exact=exact or not on_too, time=time_of(words), begins=bool(on_too)
+            on=() if exact else spans,
+            every=every,
+            until=until,
+            exact=exact,
+            time=time_of(words),
+            begins=begins_then and not behind,
         )
     return Holds(
         on=spans,
@@ -243,7 +247,7 @@ def _noted(note: str, said: Holds, day: date) -> Holds:
             spans.append(span)
     on = tuple(sorted(spans))
     if every is not None:
-        return replace(said, every=every, on=on, until=until, time=time, behind=False, begins=bool(on), unsure=False)
+        return replace(said, every=every, on=on, until=until, time=time, unsure=False)
     behind = (bool(on) and on[-1].last < day) or (said.behind and bool(on) and on[-1].first <= day)
     return replace(said, on=on, until=until, time=time, behind=behind, begins=said.begins and bool(on), unsure=False)
 
@@ -323,7 +327,7 @@ def with_note(text: str, holds: Holds) -> str:
         end = note_of(day_span(holds.until), chinese=chinese)
         notes.append(f"至{end}" if chinese else f"until {end}")
     if holds.every is not None and read_every(text) is None:
-        notes.append(every_of(holds.every, chinese=chinese))
+        notes += filter(None, [every_of(holds.every, chinese=chinese)])
     if not any(notes):
         return text
     words = plain_of(text).rstrip()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
-from extractor import is_greeting, is_mostly_chinese, polarity, statement_words
+from extractor import is_greeting, is_mostly_chinese, points_back, polarity, statement_words
 from gateway_memory.ground import date_of
 from gateway_memory.ground.calendar import ONE_DAY
 from gateway_memory.ground.holds import dated, is_over, is_over_whenever_said, plain_of
@@ -219,10 +219,17 @@ class Told:
             return True
         return any(before.says(sentence) for before in self._before)
 
-    def fresh(self, text: str) -> str:
-        """Return a text without the sentences that the lines say; "" where nothing is left that tells something."""
+    def fresh(self, text: str, *, alone: bool = False) -> str:
+        """Return a text without the sentences that the lines say; "" where nothing is left that tells something.
+
+        alone: it stands where what is left out cannot be seen, so that what points back to it is left out as well.
+        """
         whole = SENTENCE_END.split(text)
-        parts = [part for part in whole if not self.says(part)]
+        parts: list[str] = []
+        is_cut = False
+        for part in whole:
+            is_cut = self.says(part) or (alone and is_cut and points_back(part.strip().lower()))
+            parts += [] if is_cut else [part]
         if len(parts) == len(whole):
             return text
         return "".join(parts).strip() if any(map(statement_words, parts)) else ""

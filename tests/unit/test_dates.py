@@ -148,6 +148,7 @@ def test_a_day_in_front_of_a_past_verb_is_the_last_one_and_is_never_over(text: s
         ("我爸妈周日来不了了，改到十月十号", "2026-11-29"),
         ("On Saturday Maisie is going to Ella's party at 2", "2026-11-28"),
         ("on Monday Tom plays in the cup", "2026-11-30"),
+        ("my mother is having her hip operated on on the 18th", "2026-12-18"),
         ("蛋糕订好了，二十九号取", "2026-11-29"),
         ("蛋糕订好了，29号取", "2026-11-29"),
     ],
@@ -183,6 +184,8 @@ def test_a_name_is_no_day(text: str) -> None:
         ("Swimming moves to Tuesdays from next week", "30 November – 6 December 2026; every Tuesday"),
         ("I start Pilates this week, every Wednesday at 7", "23–29 November 2026; every Wednesday"),
         ("我从今天开始每周三晚上七点半练瑜伽", "2026年11月25日星期三；每周三"),
+        ("The bins are emptied every Thursday, the next time is tomorrow", "Thursday 26 November 2026; every Thursday"),
+        ("The recycling goes every other Thursday, the next time is tomorrow", "Thursday 26 November 2026"),
     ],
 )
 def test_a_line_with_two_days_says_both(text: str, note: str) -> None:

@@ -176,3 +176,11 @@ def test_what_is_to_do_is_said_in_its_own_language() -> None:
     text, _ = opened(Material(last=last))
     assert "待办：补刷新令牌的测试" in text
     assert "已决定：用新的密钥" in text
+
+
+def test_what_points_back_to_a_sentence_that_is_told_already_is_left_out() -> None:
+    last = {"topic": "Tickets", "summary": "The theatre is cancelled. They'll refund us.", "timestamp": DAY}
+    text, _ = opened(Material(memory=memory(["- The theatre is cancelled"]), last=last))
+    assert "refund" not in text
+    text, _ = opened(Material(last=last))
+    assert "They'll refund us" in text
