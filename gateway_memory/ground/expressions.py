@@ -278,20 +278,6 @@ def _counted(match: re.Match[str], day: date) -> list[Span]:
     return _so_far(day, _count(match), _unit(match))
 
 
-def following(span: Span, unit: str) -> Span:
-    """Return the weekday, or the day, week, weekend or month, behind a span: "the Sunday after"."""
-    if unit == "day":
-        return day_span(days_on(span.last, 1))
-    if unit == "week":
-        return week_of(span.last, 1)
-    if unit == "month":
-        return _of_months(span.last, 1)
-    if unit == "weekend":
-        saturday = _coming(span.last, _IS_WEEKEND)
-        return Span(saturday, days_on(saturday, 1))
-    return day_span(_coming(span.last, _weekday(unit)))
-
-
 def _beside(match: re.Match[str], day: date) -> list[Span]:
     """A day or a week before or after a feast: "the Saturday before Christmas", 元旦后第一个周一."""
     parts, spans = match.groupdict(), []
