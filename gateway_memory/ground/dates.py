@@ -13,7 +13,18 @@ from datetime import date
 from functools import cache
 from typing import Any, Final, Literal
 
-from gateway_memory.ground.calendar import A_MONTH, A_WEEK, DECEMBER, Every, Span, day_span, days_on
+from gateway_memory.ground.calendar import (
+    A_MONTH,
+    A_WEEK,
+    DECEMBER,
+    Every,
+    Span,
+    day_span,
+    days_on,
+    month_of,
+    months_on,
+    week_of,
+)
 from gateway_memory.ground.expressions import (
     EVERY,
     PATTERNS,
@@ -217,6 +228,20 @@ def _matches(name: str, text: str) -> list[tuple[int, int]]:
 def is_told_today(text: str) -> bool:
     """Return whether a text of today tells of what was done already: "we got a dog today"."""
     return bool(PATTERNS["past today"].search(text))
+
+
+def following(span: Span, unit: str) -> Span:
+    """Return the weekday, or the day, week, weekend or month, behind a span: "the Sunday after"."""
+    if unit == "week":
+        return week_of(span.last, 1)
+    if unit == "month":
+        first = months_on(span.last.replace(day=1), 1)
+        return month_of(first.year, first.month)
+    if unit == "day":
+        return day_span(days_on(span.last, 1))
+    weekday = WEEKDAYS.index("sat" if unit == "weekend" else unit[:3].lower())
+    first = days_on(span.last, (weekday - span.last.weekday() - 1) % A_WEEK + 1)
+    return Span(first, days_on(first, unit == "weekend"))
 
 
 def is_habit(text: str, mention: Mention) -> bool:

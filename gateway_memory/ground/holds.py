@@ -17,6 +17,7 @@ from gateway_memory.ground.dates import (
     Mention,
     begins,
     clause_of,
+    following,
     is_from,
     is_habit,
     is_past,
@@ -27,7 +28,7 @@ from gateway_memory.ground.dates import (
     returns,
     time_of,
 )
-from gateway_memory.ground.expressions import WEEKDAYS, following
+from gateway_memory.ground.expressions import WEEKDAYS
 from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")

@@ -1,5 +1,6 @@
 """Exchanges are quoted within a budget, and a talk of several shares it."""
 
+from dataclasses import replace
 from datetime import UTC
 
 from gateway_memory.config.settings import Config
@@ -25,3 +26,12 @@ def test_each_exchange_of_a_talk_has_its_share_of_the_budget() -> None:
     for turn in (1, 2, 3):
         assert f"Where and when in week {turn}" in block
         assert f"In week {turn}" in block
+
+
+def test_what_was_asked_stands_before_its_answer() -> None:
+    session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
+    said, asked = "Yesterday I met a sailor who had been through a lot.", "How did she end up there?"
+    hit = replace(exchange(1).hit, text=said)
+    met = Exchange(hit=hit, session_id="another", sides=(said, asked), side=0, answered="She lost her boat in May.")
+    block = quotations_block(session, [met], "sailor", UTC, 600)
+    assert f"{said} Assistant: {asked} User: She lost her boat in May." in block
