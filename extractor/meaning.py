@@ -185,9 +185,7 @@ def understood(  # noqa: PLR0911 - one return a rule
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
     keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
-    if keep < (
-        _KEEP_AS_CHANGE if candidate.only_as else _KEEP_AT_ALL
-    ):  # "make the title shorter" changes nothing either
+    if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return None
     if candidate.only_as:
         return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)

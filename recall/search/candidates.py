@@ -200,13 +200,14 @@ def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int,
 
 
 def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
-    """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
-    user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
-    terms_of_user = _own_terms(rows, np.flatnonzero(user))
-    terms_of_user -= _ASKING.union(rows.speakers.values[user].tolist())
+    """Return whether the user's words contain a memory, and the turn says much else; a model's is no extract."""
+    said = rows.episodes.values & (rows.turns.values == turn)
+    user = said & (rows.importance.values >= REPLIES_BELOW)
+    no_words = _ASKING.union(rows.speakers.values[said].tolist())
+    terms_of_user, terms_of_turn = (_own_terms(rows, np.flatnonzero(each)) - no_words for each in (user, said))
     terms_of_memory = _own_terms(rows, np.array([memory]))
     shared = len(terms_of_user & terms_of_memory)
-    return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_user)
+    return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_turn)
 
 
 def _own_terms(rows: ScopeRows, of: NDArray[np.int64]) -> set[int]:
@@ -233,9 +234,10 @@ class CandidateRow(NamedTuple):
 def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
-    Where a memory and the words of its turn are one hit (`representatives`), it has the better place and score of the
-    two. A place that no passage takes goes to another memory. Where one of the numbers is 0, only the other kind
-    is wanted, and none represents the other.
+    Where a memory stands for the words of its turn (`representatives`), it has the better place and score of the two. An
+    extract for which the words stand makes them no better: a short line is near to many a message. A place that no
+    passage takes goes to another memory. Where one of the numbers is 0, only the other kind is wanted, and none
+    represents the other.
     """
     if not (limit and episodes):
         candidates = [one for one in candidates if bool(rows.episodes.values[one.row]) == (not limit)]
@@ -245,7 +247,7 @@ def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, epis
     turns: set[int] = set()
     for one in candidates:
         row = represented_by.get(one.row, one.row)
-        if row in hits:
+        if row in hits or (row != one.row and rows.episodes.values[row]):
             continue
         if rows.episodes.values[row]:
             turn = int(rows.turns.values[row])
