@@ -280,16 +280,11 @@ def _counted(match: re.Match[str], day: date) -> list[Span]:
 
 def following(span: Span, unit: str) -> Span:
     """Return the weekday, or the day, week, weekend or month, behind a span: "the Sunday after"."""
-    if unit == "day":
-        return day_span(days_on(span.last, 1))
-    if unit == "week":
-        return week_of(span.last, 1)
-    if unit == "month":
-        return _of_months(span.last, 1)
+    if unit in ("week", "month"):
+        return week_of(span.last, 1) if unit == "week" else _of_months(span.last, 1)
     if unit == "weekend":
-        saturday = _coming(span.last, _IS_WEEKEND)
-        return Span(saturday, days_on(saturday, 1))
-    return day_span(_coming(span.last, _weekday(unit)))
+        return Span(saturday := _coming(span.last, _IS_WEEKEND), days_on(saturday, 1))
+    return day_span(days_on(span.last, 1) if unit == "day" else _coming(span.last, _weekday(unit)))
 
 
 def _beside(match: re.Match[str], day: date) -> list[Span]:
@@ -488,8 +483,7 @@ def _long_weekend(day: date) -> Span:
 
 def rule_at(text: str, start: int, end: int) -> str:
     """Return the rule of the feast that stands there; "" if none does."""
-    matches = ((rule, pattern.match(text, start)) for rule, pattern in _feast_patterns())
-    return next((rule for rule, match in matches if match and match.end() == end), "")
+    return next((rule for rule, name in _feast_patterns() if (at := name.match(text, start)) and at.end() == end), "")
 
 
 @cache
@@ -590,10 +584,7 @@ def _each_day_of_year(match: re.Match[str]) -> Every:
 def _on_weekdays(match: re.Match[str]) -> Every:
     names = match["weekdays"]
     english = re.findall(r"mon|tue|wed|thu|fri|sat|sun", names)
-    numbers = [WEEKDAYS.index(name) for name in english] or [
-        _HAN_WEEKDAYS[name] for name in re.findall(r"[一二三四五六日天1-7]", names)
-    ]
-    return Every(weekdays=frozenset(numbers))
+    return Every(weekdays=frozenset(map(_weekday, english or re.findall(r"[一二三四五六日天1-7]", names))))
 
 
 EVERY: Final[dict[str, Callable[[re.Match[str]], Every]]] = {

@@ -234,8 +234,8 @@ class CandidateRow(NamedTuple):
 def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
-    Where a memory stands for the words of its turn (`representatives`), it has the better place and score of the two. An
-    extract for which the words stand makes them no better: a short line is near to many a message. A place that no
+    Where a memory stands for the words of its turn (`representatives`), it has the better place and score of both.
+    An extract for which the words stand makes them no better: a short line is near to many a message. A place that no
     passage takes goes to another memory. Where one of the numbers is 0, only the other kind is wanted, and none
     represents the other.
     """
@@ -247,7 +247,8 @@ def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, epis
     turns: set[int] = set()
     for one in candidates:
         row = represented_by.get(one.row, one.row)
-        if row in hits or (row != one.row and rows.episodes.values[row]):
+        is_extract = row != one.row and bool(rows.episodes.values[row])
+        if row in hits or (is_extract and row not in represented_by):
             continue
         if rows.episodes.values[row]:
             turn = int(rows.turns.values[row])
