@@ -105,7 +105,8 @@ class Recaller:
             self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
         self._zone = zone
         self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
-        self._ranking_seconds = 0.0
+        self._ranking_seconds: float | None = None
+        """What ranking takes, as it was lately; None before the first one, which takes longer than those behind it."""
         self.is_new = False
         """Whether the index was made anew when it was opened."""
 
@@ -279,7 +280,8 @@ class Recaller:
             _log.warning("recall.search_failed", error=type(error).__name__)
             return self._answer_before(request)
         ended = time.perf_counter()
-        self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
+        before = ended - ranking if self._ranking_seconds is None else self._ranking_seconds
+        self._ranking_seconds = before + 0.3 * (ended - ranking - before)
         # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
         semantic = ranked.semantic or meaningless
         complete = ranked.current and (semantic or self._embedder is None)
@@ -352,6 +354,8 @@ class Recaller:
     def _time_for_vectors(self, deadline: float) -> float:
         """Return the seconds until the deadline (perf_counter), less what ranking will take."""
         remaining = max(deadline - time.perf_counter(), 0)
+        if self._ranking_seconds is None:
+            return remaining / 2
         return remaining - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), remaining / 2)
 
     def _answer_before(self, request: SearchRequest) -> Recall:
