@@ -260,9 +260,9 @@ class Recaller:
         """Rank within a deadline (perf_counter): a query vector that is late is left out, and the rest is ranked."""
         self._thread.opened()
         started = time.perf_counter()
-        vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, waits=request.asked
-        )
+        texts = [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])]
+        patience = None if deadline is None else self._time_for_vectors(deadline)
+        vector, *preceding = await self._vectors(texts, patience, waits=request.asked)
         ranking = time.perf_counter()
         # The encoder makes nothing of some texts, such as "???": then nothing is late.
         meaningless = vector is not None and not vector.any()
@@ -310,7 +310,7 @@ class Recaller:
 
         An encoder that loads is waited for. The name is "" without one.
         """
-        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds, waits=True)
+        vectors = await self._vectors(texts, timeout_seconds, waits=True)
         loaded = self._embedder and self._embedder.encoder
         return loaded.name if loaded else "", vectors
 
@@ -330,12 +330,12 @@ class Recaller:
         """Return what `nearest` returns, for each of several texts."""
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        made = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        made = await self._vectors(texts, timeout_seconds)
         vectors = [None if vector is None or not vector.any() else vector for vector in made]
         return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
-        self, texts: "Sequence[str]", deadline: float | None, *, waits: bool = False
+        self, texts: "Sequence[str]", timeout_seconds: float | None, *, waits: bool = False
     ) -> "list[Vector | None]":
         """Return the vectors of texts; None for those that are not there in time, or failed.
 
@@ -347,16 +347,16 @@ class Recaller:
         requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
         coming = {each for each in requested if not each.done()}
         loads = waits and embedder.encoder is None and not embedder.problem
-        if coming and (deadline is None or embedder.is_ready or loads):
-            await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
+        if coming and (timeout_seconds is None or embedder.is_ready or loads):
+            await asyncio.wait(coming, timeout=timeout_seconds)
         return [_result(each) for each in requested]
 
     def _time_for_vectors(self, deadline: float) -> float:
         """Return the seconds until the deadline (perf_counter), less what ranking will take."""
         remaining = max(deadline - time.perf_counter(), 0)
-        if self._ranking_seconds is None:
-            return remaining / 2
-        return remaining - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), remaining / 2)
+        lately = self._ranking_seconds
+        reserve = remaining if lately is None else max(_RESERVE_FACTOR * lately, _LEAST_RESERVE_SECONDS)
+        return remaining - min(reserve, remaining / 2)
 
     def _answer_before(self, request: SearchRequest) -> Recall:
         """Return what the same search found in the last ten minutes, as "partial"; "timeout" if there is none."""
