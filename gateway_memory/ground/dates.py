@@ -214,11 +214,7 @@ def _read(head: str, match: re.Match[str], day: date, text: str) -> Mention | No
     try:
         if name in EVERY:
             return replace(plain, every=EVERY[name](match))
-        if name in ("week day", "feast") and PATTERNS["named"].search(text[:start]):
-            return None
-        if PATTERNS["asked about"].search(text[:start].lower()) or PATTERNS["asked about behind"].match(
-            simplified(text[end:])
-        ):
+        if _is_talked_about(name, text[:start], text[end:]):
             return None
         if name in _COMPOUNDS and not (parts.get("which") or has_han(match[0])) and _is_compound(text, match, name):
             return None
