@@ -75,7 +75,7 @@ test-thorough: $(READY)
 
 # The tests of `make test` that meet a dependency, with the lowest version of each that pyproject.toml allows.
 test-lowest: $(READY_LOWEST)
-	.venv-lowest/bin/pytest $(SHARED) -m "not slow" tests/contract tests/acceptance
+	.venv-lowest/bin/pytest $(SHARED) -m "not slow" tests/contract tests/integration tests/acceptance
 
 lint: $(TESTS)
 	$(BIN)/ruff check

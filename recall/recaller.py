@@ -107,7 +107,8 @@ class Recaller:
             self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
         self._zone = zone
         self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
-        self._ranking_seconds = 0.0
+        self._ranking_seconds: float | None = None
+        """What ranking takes, as it was lately; None before the first one, which takes longer than those behind it."""
         self.is_new = False
         """Whether the index was made anew when it was opened."""
 
@@ -262,12 +263,9 @@ class Recaller:
         """Rank within a deadline (perf_counter): a query vector that is late is left out, and the rest is ranked."""
         self._thread.opened()
         started = time.perf_counter()
-        vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])],
-            deadline,
-            waits=request.asked,
-            by=self._embedder,
-        )
+        texts = [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])]
+        patience = None if deadline is None else self._time_for_vectors(deadline)
+        vector, *preceding = await self._vectors(texts, patience, by=self._embedder, waits=request.asked)
         ranking = time.perf_counter()
         # The encoder makes nothing of some texts, such as "???": then nothing is late.
         meaningless = vector is not None and not vector.any()
@@ -285,7 +283,8 @@ class Recaller:
             _log.warning("recall.search_failed", error=type(error).__name__)
             return self._answer_before(request)
         ended = time.perf_counter()
-        self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
+        before = ended - ranking if self._ranking_seconds is None else self._ranking_seconds
+        self._ranking_seconds = before + 0.3 * (ended - ranking - before)
         # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
         semantic = ranked.semantic or meaningless
         complete = ranked.current and (semantic or self._embedder is None)
@@ -315,7 +314,7 @@ class Recaller:
         The encoder is that of this process, also where a server encodes what is searched. One that loads is waited for.
         The name is "" without one.
         """
-        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds, by=self._reader, waits=True)
+        vectors = await self._vectors(texts, timeout_seconds, by=self._reader, waits=True)
         loaded = self._reader and self._reader.encoder
         return loaded.name if loaded else "", vectors
 
@@ -335,12 +334,12 @@ class Recaller:
         """Return what `nearest` returns, for each of several texts."""
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, by=self._embedder)
+        made = await self._vectors(texts, timeout_seconds, by=self._embedder)
         vectors = [None if vector is None or not vector.any() else vector for vector in made]
         return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
-        self, texts: "Sequence[str]", deadline: float | None, *, by: Embedder | None, waits: bool = False
+        self, texts: "Sequence[str]", timeout_seconds: float | None, *, by: Embedder | None, waits: bool = False
     ) -> "list[Vector | None]":
         """Return the vectors of texts by an embedder; None for those that are not there in time, or failed.
 
@@ -351,14 +350,16 @@ class Recaller:
         requested = [by.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
         coming = {each for each in requested if not each.done()}
         loads = waits and by.encoder is None and not by.problem
-        if coming and (deadline is None or by.is_ready or loads):
-            await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
+        if coming and (timeout_seconds is None or by.is_ready or loads):
+            await asyncio.wait(coming, timeout=timeout_seconds)
         return [_result(each) for each in requested]
 
     def _time_for_vectors(self, deadline: float) -> float:
         """Return the seconds until the deadline (perf_counter), less what ranking will take."""
         remaining = max(deadline - time.perf_counter(), 0)
-        return remaining - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), remaining / 2)
+        lately = self._ranking_seconds
+        reserve = remaining if lately is None else max(_RESERVE_FACTOR * lately, _LEAST_RESERVE_SECONDS)
+        return remaining - min(reserve, remaining / 2)
 
     def _answer_before(self, request: SearchRequest) -> Recall:
         """Return what the same search found in the last ten minutes, as "partial"; "timeout" if there is none."""

@@ -50,11 +50,11 @@ async def _for_prompt(memory: MemoryCalls, request: Mapping[str, Any]) -> dict[s
     at: epoch seconds.
     """
     session = await memory.visit(user=OWNER, project=request.get("project"))
-    hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_INJECTED)
+    hits = await memory.search(session, request["prompt"], limit=2 * request["limit"], kinds=_INJECTED)
     past = asks_what_was(request["prompt"])
     holding = [hit for hit in hits if past or hit.state != "over"]
     relevant = [hit for hit in holding if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
-    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in relevant]}
+    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in relevant[: request["limit"]]]}
 
 
 async def answer_request(memory: MemoryCalls, request: Mapping[str, Any]) -> dict[str, Any]:

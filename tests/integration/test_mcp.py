@@ -109,8 +109,8 @@ async def test_what_one_client_saves_another_finds(mode: str, tmp_path: Path) ->
         }
     async with client_of(tmp_path, mode=mode) as client:
         deadline = time.monotonic() + seconds(30)  # a line that has no vector yet is found by its words alone, weakly
+        question = "What is the wifi of the cabin called?"
         while True:
-            question = "What is the wifi of the cabin called?"
             (found, *_) = (await called(client, "search_memory", query=question))["items"]
             assert (found["kind"], found["text"]) == ("memory", "The wifi of the cabin is called Moosbeere")
             if not found["weak"]:
