@@ -14,6 +14,7 @@ from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
+from .meaning import TOLD_BESIDE as TOLD_BESIDE
 from .meaning import Act as Act
 from .meaning import Meaning as Meaning
 from .meaning import asked_for as asked_for

@@ -35,6 +35,8 @@ Act: TypeAlias = Literal[
 note the message; to stop noting, or to go on; to correct or bring back something; to tell what it knows, or who can
 read it."""
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
+TOLD_BESIDE: Final = frozenset[Act]({"correct", "resume"})
+"""Requests that may tell something: "you have it wrong, my birthday is the 4th of May"."""
 NOTE: Final = "note"
 """What is said in much the same words, and asks to keep something."""
 
@@ -237,7 +239,7 @@ def may_ask_in_clause(message: Meaning) -> bool:
 
 
 def _is_of_memory(meaning: Meaning) -> bool:
-    return meaning.asks is not None and meaning.meta >= _OF_MEMORY
+    return meaning.asks is not None and meaning.asks not in TOLD_BESIDE and meaning.meta >= _OF_MEMORY
 
 
 def _is_borrowed(message: Meaning) -> bool:

@@ -485,13 +485,14 @@ async def _kept_as_asked(opened: OpenMemory, session: Session, message: str) -> 
     session.asked = ("", None)
     if request is None or not request.sure or request.act not in OF_SESSION:
         return True
-    if request.act != "not_note":
-        if request.act == "resume":
-            session.switches.clear()
-        else:
-            session.switches.set(FEATURES, on=False)
-        await opened.starter.switched(session)
-    return False
+    if request.act == "not_note":
+        return False
+    if request.act == "resume":
+        session.switches.clear()
+    else:
+        session.switches.set(FEATURES, on=False)
+    await opened.starter.switched(session)
+    return request.act == "resume"
 
 
 def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:

@@ -180,9 +180,9 @@ class RulesStage:
             return ()
         if request := await request_in(self._storage.recaller, turn.user, _LOADING_SECONDS):
             # A wish that another program was told concerns no memory of ours.
-            if request.sure and not turn.imported:
+            if request.only_asks and not turn.imported:
                 await self._changes.forgetter.by_wish(scope, turn, request)
-            if request.sure:
+            if request.only_asks:
                 return ()
         return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
 
@@ -284,7 +284,7 @@ class BatchStage:
     async def _without_requests(self, turns: Sequence[Turn]) -> list[Turn]:
         """Return turns without those that ask something of the memory itself."""
         asked = [await request_in(self._store.recaller, turn.user) for turn in turns]
-        return [turn for turn, request in zip(turns, asked, strict=True) if not (request and request.sure)]
+        return [turn for turn, request in zip(turns, asked, strict=True) if not (request and request.only_asks)]
 
     def _keep(self, turns: Sequence[PendingTurn]) -> None:
         self._earlier[turns[-1].session_id] = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor import (
+    TOLD_BESIDE,
     Act,
     Cleaned,
     Meaning,
@@ -52,6 +53,11 @@ class Request:
     act: Act
     what: str
     sure: bool
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether the message surely tells nothing besides."""
+        return self.sure and self.act not in TOLD_BESIDE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,7 @@ async def requested(  # noqa: PLR0911 - one return a request
         return found, telling.block("forgets", text=meant.certain.entry.text)
     if rows:
         return found, telling.block("which", _lines(rows, validity))
-    return found, telling.block("said", what=request.what) if done else telling.block("what")
+    return found, telling.block("said", what=_named(request.what)) if done else telling.block("what")
 
 
 class _Telling:
@@ -89,6 +89,14 @@ def _ids(rows: Sequence[Stored]) -> tuple[str, ...]:
 def _lines(rows: Sequence[Stored], validity: Validity) -> list[str]:
     memories = told((row.entry for row in rows), validity, past=True)
     return [f"({each.id}) {_shortened(each.text)}" for each, _ in memories]
+
+
+def _named(what: str) -> str:
+    """Return the words of an object without those that tell nothing at its beginning: "killarney job"."""
+    words = what.split()
+    while len(words) > 1 and not terms_of(words[0]):
+        words.pop(0)
+    return " ".join(words)
 
 
 def _shortened(text: str) -> str:

@@ -75,7 +75,7 @@ def _rounded(values: Mapping[str, float], *, least: float = 0.0) -> dict[str, fl
 
 
 OF_SESSION: Final = frozenset({"not_note", "pause", "resume"})
-"""What is asked of the session: its turn is not kept."""
+"""What is asked of the session. The turn is not kept, unless the memory goes on with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

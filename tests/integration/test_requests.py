@@ -151,3 +151,18 @@ async def test_ordinary_talk_asks_nothing_of_the_memory(memory: GatewayMemory, s
         "remember: my mum is 80",
     ):
         assert (await say(memory, session, message))[0].request is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("you've got my birthday wrong, its the 4th of may not the 5th", "4th of may"),
+        ("你把我妹妹的名字记错了，她叫小满", "小满"),
+    ],
+)
+async def test_what_a_correction_tells_is_kept(memory: GatewayMemory, session: Session, asked: str, told: str) -> None:
+    context, turn = await say(memory, session, asked)
+    assert context.request is not None
+    assert context.request.act == "correct"
+    assert turn
+    assert told in lines(memory)
