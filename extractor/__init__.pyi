@@ -11,6 +11,7 @@ from .gate import telling as telling
 from .language.kind import is_greeting as is_greeting
 from .language.kind import is_mostly_chinese as is_mostly_chinese
 from .language.kind import is_small_talk as is_small_talk
+from .language.sentences import LONGEST_READ as LONGEST_READ
 from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
@@ -25,12 +26,10 @@ from .meaning import frame_of as frame_of
 from .meaning import may_ask_in_clause as may_ask_in_clause
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
-from .merge.decide import OPEN as OPEN
 from .merge.decide import decide as decide
 from .merge.decide import differ as differ
 from .merge.decide import says as says
-from .merge.decide import settled as settled
-from .merge.decide import unsure as unsure
+from .merge.decide import speak_of_the_same as speak_of_the_same
 from .merge.doubt import ReviewMode as ReviewMode
 from .merge.doubt import doubt_of as doubt_of
 from .merge.statement import same_text as same_text

@@ -2,7 +2,7 @@
 
 A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide first. What they
 leave open is weighed by its words of change (`compare.py`), and what has none is estimated by the vectors of both
-(`change_of`). Where a change is only likely, both stay, and a model is asked, if there is one.
+(`change_of`). Where a change is only likely, both stay. A capable model says itself what its entries replace.
 """
 
 import re
@@ -27,15 +27,13 @@ SAME_ACROSS_LANGUAGES = 0.72  # cosine; between the two, the best must be ahead 
 NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
-NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
-NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
-CHANGED, CHANGED_PLAINLY, PERHAPS = 2.2, 3.0, 0.5  # log-odds (`change_of`): replaced, even if curated, or asked about
+CHANGED, CHANGED_PLAINLY = 2.2, 3.0  # log-odds (`change_of`): replaced, even if curated
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _ESTIMATE_WEIGHS, _COSINE_WEIGHS = 4.55, 0.5, 4.0
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
-OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
+SPEAKS_OF_THE_SAME = 0.35  # cosine, from which on a line may be replaced by one that shares no word with it
 
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
@@ -69,7 +67,7 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     exact = next((effect for effect in effects if effect.reason == "same_text"), None)
     best = exact or min(effects, key=lambda effect: (_RANK[effect.action], -effect.odds), default=None)
     if best is None or best.action == "add":
-        return _named(candidate, known) or (_perhaps(best.memory) if best else _ADDED)
+        return _perhaps(best.memory) if best else _ADDED
     sentence = candidate.sentence or candidate.content
     told = says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
     plainly = best.action == "supersede" and (told or CHANGED_PLAINLY <= best.odds < float("inf"))
@@ -108,41 +106,12 @@ def differ(one: str, other: str) -> bool:
     return _names_others(one, other) or bool(renamed and not any(name in one.lower() for name in named_too))
 
 
-def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
-    """Return the memories so similar that adding the candidate may be wrong; empty where the rules decide clearly."""
-    if decide(candidate, known).reason not in OPEN:
-        return []
-    least = NEAR_A_CHANGE if tells_of_change(candidate.sentence or candidate.content) else NEAR
-    near = [
-        memory
-        for memory in known
-        if (memory.cosine or 0.0) >= least
-        or memory.overlap >= OVERLAPPING
-        or (_odds(candidate, memory) or 0.0) >= PERHAPS
-    ]
-    return [memory for memory in near if not _of_another(candidate.content, memory.text)]
+def speak_of_the_same(content: str, text: str, cosine: float | None) -> bool:
+    """Return whether one line may replace another at a model's word, in any language: both have a word, or are near.
 
-
-def settled(candidate: Candidate, known: Sequence[Known], action: Action, target: str) -> Decision:
-    """Return the decision for a model's answer, which may neither lose what a memory says nor change protected lines.
-
-    What neither says it nor tells of a change stands beside it, and marks it as perhaps outdated.
+    cosine: of both, None if it is unknown.
     """
-    memory = next((each for each in known if each.id == target), None)
-    if action == "add" or memory is None:
-        return _ADDED
-    numbers, known_numbers = _numbers(candidate.content), _numbers(memory.text)
-    if not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers:
-        return _ADDED
-    if action != "skip" and not says(candidate.content, memory.text, memory.cosine):
-        if action == "update":
-            return _ADDED
-        sentence = candidate.sentence or candidate.content
-        if not (tells_of_change(sentence) and statement_words(sentence) & statement_words(memory.text)):
-            return _perhaps(memory)
-    if action != "skip" and memory.protected and not _may_change(candidate):
-        return _beside(memory, action)
-    return Decision(action=action, target=target, reason="model")
+    return bool(statement_words(content) & statement_words(text)) or (cosine or 0.0) >= SPEAKS_OF_THE_SAME
 
 
 def _numbers(text: str) -> set[str]:
@@ -176,7 +145,7 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
     ruling = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
     ruled = _Effect(ruling[0], memory, ruling[1]) if ruling else None
-    # A model's entry is the model's to compare: `unsure`.
+    # A model's entry is the model's to compare.
     alone = candidate.quote or memory.same_message or is_chinese(candidate.content) != is_chinese(memory.text)
     if (ruled and ruled.action != "update") or alone or _of_other_codes(candidate.content, memory.text):
         return ruled
@@ -216,23 +185,9 @@ def _odds(candidate: Candidate, memory: Known) -> float | None:
     return change_of(candidate.content, *memory.vectors) if memory.vectors else None
 
 
-def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
-    """Follow the model in which memory is replaced, if it is related and may be changed."""
-    words = statement_words(candidate.content)
-    for memory in known:
-        if memory.id not in candidate.supersedes:
-            continue
-        related = bool(words & statement_words(memory.text)) or (memory.cosine or 0.0) >= NEAR
-        kinds = names_of_kind(candidate.content).keys() & names_of_kind(memory.text).keys()
-        if (related or kinds) and not _of_another(candidate.content, memory.text):
-            if memory.protected and not _may_change(candidate):
-                return _beside(memory, "supersede")
-            return Decision(action="supersede", target=memory.id, reason="model")
-    return None
-
-
 def _may_change(candidate: Candidate) -> bool:
-    return candidate.explicit or candidate.importance == "high"
+    """Return whether a candidate may change a curated line; what a capable model has read may."""
+    return candidate.explicit or candidate.importance == "high" or bool(candidate.quote and not candidate.only_as)
 
 
 def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | None:

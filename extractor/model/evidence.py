@@ -1,106 +1,115 @@
-"""Parses a model's answer strictly, and checks it against the user's own words.
+"""Reads the entries of a model, and checks of them what code knows better than a model.
 
-An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs, what others say and text
-that addresses the machine. An entry that some quoted text has prompted has none. What it says must have been said in
-the conversation, in part by the user, and be about the user and not about the chat. An entry is doubtful if the user
-said only a part of it, or of somebody else, or as what must be and not as a wish.
+An entry needs evidence: a quotation that stands in a message of the user, outside of code, and not in a message that
+addresses the machine. A capable model says what it means, and is believed where every name, number and date of it was
+said, it speaks of the user and not as the user, and it holds no secret and no order to the machine.
+
+A small model finds what is worth keeping, and words it wrongly: of the wrong person, or with a half that nobody said.
+So its entries only point: what is kept is the user's own sentence, if its meaning tells something lasting.
 """
 
-import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
-from extractor.language.kind import is_chinese
+from extractor.language.sentences import LONGEST_READ, sentences
 from extractor.language.vocabulary import statement_words
+from extractor.meaning import SPEAKER
+from extractor.merge.unread import may_be, points_back, text_of
+from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.tables import table
-from extractor.types import CATEGORIES, Action, Candidate, Importance, Kept, Known, Turn, traits_of
+from extractor.types import CATEGORIES, Candidate, Kept, Known, Turn, traits_of
+from gateway_memory.ground.calendar import day_span
+from gateway_memory.ground.holds import Holds, holds_of
+from gateway_memory.ground.tables import has_han
 
-from . import quotations
-from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
-from .support import (
-    Sources,
-    Support,
-    support,
-    support_across_languages,
-    without_report,
-)
+from .answers import choice, field
+from .prompt import MOST_ENTRIES, given_turns, prose
+from .sources import Sources
 
 _PATTERNS: Final = table("believing").patterns()
 
-
 LONGEST_CONTENT: Final = 400  # characters
+LONGEST_POINTED_AT: Final = 300
 SHORTEST_CONTENT: Final = 3  # letters
 CONFIDENCE: Final = 0.8
-"""Of an entry that nothing speaks against: a model's own number tells nothing."""
+"""Of an entry: a model's own number tells nothing."""
 
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
 _OF_USER = re.compile(r"(?:the )?user\b|用户", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+)\s*")
+_MONTH = re.compile(r"\b(\d{4})-(\d\d)\b(?!-)")
+_MONTHS: Final = "January February March April May June July August September October November December".split()
+
+Read = tuple[list[Candidate], list[str]]
+"""The candidates of an answer, and for each other entry why it was left out."""
 
 
-def read_object(text: str) -> dict[str, Any]:
-    """Return the JSON object of an answer, with or without a code fence around it.
-
-    Raises:
-        ValueError: it is no JSON object. The message quotes none of its text.
-    """
-    fenced = _FENCE.match(text)
-    try:
-        value = json.loads(fenced[1] if fenced else text)
-    except (json.JSONDecodeError, RecursionError):
-        raise ValueError("no JSON") from None
-    if not isinstance(value, dict):
-        raise ValueError("no object")  # noqa: TRY004 - one kind for the caller
-    return value
-
-
-def candidates_of(
+def believed(
     answer: dict[str, Any],
     turns: Sequence[Turn],
-    known: Sequence[Known],
     now: datetime,
     *,
+    known: Sequence[Known] = (),
+    kept: Sequence[Kept] = (),
     earlier: Sequence[Turn] = (),
     speaker: str = "",
-    pointing: bool = False,
-) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
+) -> Read:
+    """Return the entries of a capable model that have evidence. A candidate's turn is the newest one that it quotes.
 
-    A candidate that says more than its evidence has the doubt "not_said". Its turn is the one that it quotes.
-
-    turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
+    turns: the batch. known, kept, earlier: what the model was given beside it; it may name and quote them, too.
     speaker: says who the user is. Their name is no invention.
-    pointing: the model's wording is not believed, and a candidate is the sentence of the user at which its entry points
-    (`only_as` says as what it may be kept).
 
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    kept: dict[str, Candidate] = {}
-    left_out: list[str] = []
-    given = given_turns(turns)
-    conversation = _Conversation([*earlier, *given.values()], known, now, speaker)
-    for entry in _field(answer, "entries", list)[:MOST_ENTRIES]:
-        if not isinstance(entry, dict):
-            raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
-        candidate = _candidate(entry)
-        # The newest turn that holds a quotation: a model copies words well, and counts badly.
-        turn = next((each for each in reversed(given.values()) if _is_quoted(candidate.quote, each.user)), None)
-        problem, read = _read(candidate, turn, conversation)
-        if pointing and turn:
-            problem, read = _pointing(candidate, read, turn, conversation)
-        if read is None:
-            left_out.append(problem)
-        else:
-            kept.setdefault(read.content, read)
-    return list(kept.values()), left_out
+    given = [*earlier, *given_turns(turns).values()]
+    trusted = [turn for turn in given if not commands_the_machine(turn.user)]
+    day = now.date()
+    said = Sources(
+        [
+            *((f"{turn.user}\n{turn.reply}", turn.at.date()) for turn in trusted),
+            *((text, day) for text in (*(each.text for each in known), *(each.text for each in kept))),
+            (speaker, day),
+        ]
+    )
+    ids = {*(each.id for each in known), *(each.id for each in kept)}
+
+    def read(candidate: Candidate, turn: Turn, entry: dict[str, Any]) -> tuple[str, Candidate]:
+        about = entry.get("about")
+        named = about if isinstance(about, str) and about in candidate.content and not _OF_USER.match(about) else ""
+        replaced = entry.get("replaces")
+        candidate = replace(
+            candidate,
+            type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(candidate.content) else "W",
+            entities=tuple(dict.fromkeys([*entities_of(candidate.content), *entities_of(named)])),
+            supersedes=tuple(each for each in replaced if each in ids) if isinstance(replaced, list) else (),
+            holds=_holds(entry.get("holds"), candidate, turn, said),
+        )
+        # At its start a capital is no sign of a name, unless the model says that one stands there.
+        problem = _problem(candidate.content, said, now)
+        return problem or ("" if said.has_names(f"of {named}") else "not_said"), candidate
+
+    return _read(answer, given, read)
+
+
+def pointed_at(answer: dict[str, Any], turns: Sequence[Turn]) -> Read:
+    """Return the user's own sentences at which the entries of a small model point (`only_as`: what each may be).
+
+    Raises:
+        ValueError: the answer does not have the requested format.
+    """
+
+    def read(candidate: Candidate, turn: Turn, _: dict[str, Any]) -> tuple[str, Candidate]:
+        own = _own_sentence(candidate, turn)
+        return ("no_statement", candidate) if own is None else (_unfit(own.content), own)
+
+    return _read(answer, list(given_turns(turns).values()), read)
 
 
 def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]:
@@ -115,160 +124,117 @@ def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]
     return frozenset(ids) & {memory.id for memory in kept}
 
 
-def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
-    """Return the action and target for each of `count` new memories; ("add", "") where the answer has none.
+def _read(
+    answer: dict[str, Any],
+    given: Sequence[Turn],
+    read: Callable[[Candidate, Turn, dict[str, Any]], tuple[str, Candidate]],
+) -> Read:
+    """Return what `read` makes of each entry and the newest turn that holds its quotation.
 
-    Raises:
-        ValueError: the answer does not have the requested format.
+    A model copies words well, and counts badly, so it is not asked for the turn.
     """
-    merges: list[tuple[Action, str]] = [("add", "")] * count
-    for row in _field(answer, "actions", list):
-        if not isinstance(row, dict):
-            raise ValueError("an action is no object")  # noqa: TRY004 - one kind for the caller
-        number = _field(row, "number", int)
-        action: Action = _choice(row, "action", get_args(Action))
-        if 1 <= number <= count:
-            merges[number - 1] = action, _field(row, "target", str)
-    return merges
+    found: dict[str, Candidate] = {}
+    left_out: list[str] = []
+    for entry in field(answer, "entries", list)[:MOST_ENTRIES]:
+        if not isinstance(entry, dict):
+            raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
+        candidate = Candidate(
+            content=" ".join(field(entry, "content", str).split()),
+            quote=field(entry, "quote", str),
+            category=choice(entry, "category", tuple(CATEGORIES), "fact"),
+            importance="high" if entry.get("importance") == "high" else "normal",
+            type="B",
+            confidence=CONFIDENCE,
+        )
+        turn = next((each for each in reversed(given) if _is_quoted(candidate.quote, each.user)), None)
+        if turn is None:
+            problem = "no_evidence"
+        elif commands_the_machine(turn.user):
+            problem = "instruction_to_the_machine"
+        else:
+            problem, candidate = read(replace(candidate, turn=turn.id), turn, entry)
+        if problem:
+            left_out.append(problem)
+        else:
+            found.setdefault(candidate.content, candidate)
+    return list(found.values()), left_out
 
 
-def _candidate(entry: dict[str, Any]) -> Candidate:
-    category: str = _choice(entry, "category", tuple(CATEGORIES))
-    importance: Importance = _choice(entry, "importance", get_args(Importance))
-    return Candidate(
-        content=" ".join(_field(entry, "content", str).split()),
-        category=category,
-        type="B",
-        importance=importance,
-        confidence=CONFIDENCE,
-        quote=_field(entry, "quote", str),
-    )
+def _problem(content: str, said: Sources, now: datetime) -> str:
+    """Return why a capable model's sentence is no memory; "" when it is one."""
+    if problem := _unfit(content):
+        return problem
+    if _PATTERNS["first"].search(content):
+        return "first_person"
+    return "" if said.has_names(content) and said.has_dates_and_numbers(content, now.date()) else "not_said"
 
 
-class _Conversation:
-    """What entries are checked against, read once for all of an answer.
-
-    Turns whose user message addresses the machine are no evidence.
-    """
-
-    def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime, speaker: str) -> None:
-        self.today = now.date()
-        self.orders = {turn.id for turn in turns if commands_the_machine(turn.user)}
-        own = [(memory.text, self.today) for memory in known]
-        exchanges = [*own, (speaker, self.today)]
-        before = ""
-        for turn in turns:
-            if turn.id not in self.orders:
-                message, day = prose(turn.user), turn.at.date()
-                own.append((f"{before}\n{message}" if agrees(message) else message, day))
-                exchanges.append((f"{before}\n{message}\n{turn.reply}", day))
-                before = turn.reply
-        self.own, self.exchanges = Sources(own), Sources(exchanges)
-
-
-def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
-    """Return an entry with what it states as its content; or None, and why it states nothing."""
-    content = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-    if not content or _PATTERNS["question"].search(content):
-        return "about_the_chat", None
-    if traits_of(candidate.category).directive and not _PATTERNS["wished"].search(content):
-        candidate = replace(candidate, category="fact")  # a small model calls an order what is none
-    problem = _problem(content, candidate.quote, turn, conversation)
-    if problem or turn is None:
-        return problem, None
-    supported = _support_of(content, candidate.quote, turn, conversation)
-    if supported == "none":
-        return "not_said", None
-    doubtful = supported == "part" or _is_doubtful(content, candidate, turn)
-    read = replace(
-        candidate,
-        content=content,
-        type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(content) else "W",
-        entities=entities_of(content),
-        turn=turn.id,
-        doubt="not_said" if doubtful else "",
-    )
-    return "", read
-
-
-def _pointing(
-    candidate: Candidate, read: Candidate | None, turn: Turn, conversation: _Conversation
-) -> tuple[str, Candidate | None]:
-    """Return the sentence at which an entry points, in the entry's words if they say just that.
-
-    read: the entry with what it states, if it states something.
-    """
-    own = quotations.pointed_at(candidate, turn)
-    if own is None:
-        return "instruction_to_the_machine" if turn.id in conversation.orders else "no_statement", None
-    problem = _problem(own.content, candidate.quote, turn, conversation)
-    if problem:
-        return problem, None
-    if read and not read.doubt and quotations.repeats(read.content, own.content, conversation.today):
-        return "", replace(read, sentence=own.content, only_as=own.only_as)
-    return "", own
-
-
-def _problem(content: str, quote: str, turn: Turn | None, conversation: _Conversation) -> str:
-    """Return why an entry is no memory; "" when it is one."""
-    letters = sum(character.isalnum() for character in content)
-    if letters < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
+def _unfit(content: str) -> str:
+    if sum(map(str.isalnum, content)) < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
         return "no_content"
     if clean(content).text != content or "[masked:" in content:
         return "unclean"
-    if commands_the_machine(content):
-        return "instruction_to_the_machine"
-    if turn is None or quotations.is_of_another(quote, turn.user, content):
-        return "no_evidence"
-    if turn.id in conversation.orders:
-        return "instruction_to_the_machine"
-    return "denied" if quotations.denies(quote, content) else ""
+    return "instruction_to_the_machine" if commands_the_machine(content) else ""
 
 
-def _support_of(content: str, quote: str, turn: Turn, conversation: _Conversation) -> Support:
-    if is_chinese(content) == is_chinese(quote) or is_chinese(content) == is_chinese(turn.user):
-        supported = support(content, conversation.own, conversation.exchanges, conversation.today)
-        return "part" if supported == "none" and statement_words(content) & statement_words(quote) else supported
-    quoted = Sources([(quote, turn.at.date())])
-    return support_across_languages(content, quoted, conversation.exchanges, conversation.today)
+def _holds(text: object, candidate: Candidate, turn: Turn, said: Sources) -> Holds | None:
+    """Return when an entry holds by its own field; None where its words are to tell.
+
+    Of its days, somebody must have spoken. What holds always does so whatever day its words name as past; an ordinary
+    slip is to say so of what is ahead.
+    """
+    if not isinstance(text, str):
+        return None
+    day = turn.at.date()
+    if text.strip().casefold() in ("always", "总是", "一直"):
+        worded = holds_of(candidate.content, day, standing=traits_of(candidate.category).standing)
+        return Holds(exact=True) if worded.behind or worded.unsure else None
+    holds = holds_of(_MONTH.sub(_month, text), day)
+    spans = [*holds.on, *([day_span(holds.until)] if holds.until else [])]
+    if holds.unsure or not (spans or holds.every) or not said.tell(spans):
+        return None
+    return replace(holds, exact=False)
 
 
-def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
-    """Return whether an entry says something else than its quotation, though most of its words were said."""
-    quote, message = candidate.quote, turn.user
-    sentence, is_wish = quotations.sentence_of(quote, message), traits_of(candidate.category).directive
-    return (
-        bool(_PATTERNS["first"].search(content))  # it speaks as the user
-        or quotations.adds_a_denial(sentence, content)
-        or quotations.changes_who(quote, message, content)
-        or quotations.turns_must_and_wish(sentence, content)
-        or (bool(_OF_USER.match(content)) and not _is_quoted(quote, own_part(message)))
-        or (not quotations.is_standing_wish(sentence) if is_wish else quotations.asks(quote, message, content))
-        or (not is_wish and quotations.is_borrowed(quote, message))
-    )
+def _month(match: re.Match[str]) -> str:
+    number = int(match[2])
+    return f"{_MONTHS[number - 1]} {match[1]}" if 1 <= number <= len(_MONTHS) else match[0]
 
 
 def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
-    parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
+    parts = [plain for part in _ELLIPSIS.split(quote) if (plain := _plain(part))]
     own = _plain(prose(message))
     return bool(parts) and all(part in own for part in parts)
 
 
 def _plain(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text.replace("’", "'")).casefold()
-    return " ".join("".join(c if c.isalnum() or c in "'+#%-" else " " for c in text).split())
+    """Return the letters and digits of a text, without regard to case, width, blanks and quotation marks."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(each for each in text if each.isalnum() or each in "+#%-")
 
 
-def _field(row: dict[str, Any], name: str, kind: Any) -> Any:
-    value = row.get(name)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{name} is missing or of another type")
-    return value
+def _own_sentence(candidate: Candidate, turn: Turn) -> Candidate | None:
+    """Return an entry with the sentence at which it points as its content; None where that tells nothing.
 
-
-def _choice(row: dict[str, Any], name: str, choices: Sequence[str]) -> Any:
-    value = _field(row, name, str)
-    if value not in choices:
-        raise ValueError(f"{name} is none of {', '.join(choices)}")
-    return value
+    Of a quotation of several sentences, the one counts that shares most words with the entry. A sentence that begins
+    with "she" or "that" is told with the one before it.
+    """
+    own = sentences(own_words(turn.user[:LONGEST_READ]))
+    quoted, stated = statement_words(candidate.quote), statement_words(candidate.content)
+    shared = [(len(quoted & words), len(stated & words)) for words in (statement_words(each.text) for each in own)]
+    if not any(of_quote for of_quote, _ in shared):
+        return None
+    number = max(range(len(own)), key=lambda each: (sum(shared[each]) if shared[each][0] else -1, -each))
+    parts, only_as = [own[number]], may_be(own[number])
+    if points_back(own[number].plain):
+        if number and "statement" in may_be(own[number - 1]):
+            parts.insert(0, own[number - 1])
+        if only_as and (len(parts) > 1 or SPEAKER.search(own[number].plain)):
+            only_as = frozenset({"statement"})
+    texts = [text_of(part) for part in parts]
+    text = " ".join([*(f"{each}{'。' if has_han(each) else '.'}" for each in texts[:-1]), texts[-1]])
+    only_as &= {"statement", "wish"} if traits_of(candidate.category).directive else {"statement"}
+    if not only_as or len(text) > LONGEST_POINTED_AT:
+        return None
+    return replace(candidate, content=text, category="fact", only_as=only_as, entities=entities_of(text))

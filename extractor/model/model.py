@@ -14,11 +14,12 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from extractor.cleaning.clean import clean
 from extractor.settings import ExtractorSettings
-from extractor.types import Action, Candidate, Kept, Known, ModelError, Turn, Usage
+from extractor.types import Candidate, Kept, Known, ModelError, Turn, Usage
 from gateway_memory.ground import Breaker
 
 from . import prompt
-from .evidence import candidates_of, merges_of, read_object, retracted_of
+from .answers import read_object
+from .evidence import Read, believed, pointed_at, retracted_of
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
 from .summary import SUMMARY_SCHEMA, Summary, SummaryInput, summary_message, summary_of
 
@@ -85,13 +86,16 @@ class Model:
         """The strictest format of an answer that the server has not refused."""
         return self._provider.formats[self._form] if self._provider else "schema"
 
-    def cost_at_most(self, turns: Sequence[Turn], kept: Sequence[Kept] = ()) -> int:
+    def cost_at_most(
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Known] = (),
+        kept: Sequence[Kept] = (),
+        earlier: Sequence[Turn] = (),
+    ) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
-        request = (
-            prompt.extraction_system(turns)
-            + json.dumps(prompt.RETRACTION_SCHEMA)
-            + prompt.extraction_message(turns, kept)
-        )
+        system, message, schema = self._request(turns, known, kept, earlier)
+        request = system + json.dumps(schema) + message
         answers = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
         return 2 * prompt.estimate_tokens(request) + MAX_OUTPUT_TOKENS + answers
 
@@ -109,9 +113,8 @@ class Model:
 
         now: in the user's time zone. speaker: says who "the user" is.
 
-        kept: what the rules kept from the batch, and the model may take back.
-        known: the nearest memories. earlier: turns of the conversation before the batch. The model is given neither,
-        but the last reply if the batch begins by agreeing to it: they are evidence.
+        known: the nearest memories. kept: what the rules kept from the batch. A capable model may replace both, and
+        take back the latter. earlier: turns of the conversation before the batch, which tell who and what is meant.
 
         A batch that is too long for the model's context is read in halves.
 
@@ -121,21 +124,15 @@ class Model:
         try:
             if len(prompt.given_turns(turns)) < len(turns):  # after an absence, when much waits
                 raise ModelError("too_long")  # noqa: TRY301 - one way for whatever is too long
-            read = partial(
-                candidates_of,
-                turns=turns,
-                known=known,
-                now=now,
-                earlier=earlier,
-                speaker=speaker,
-                pointing=self._settings.is_small,
-            )
-            ((candidates, left_out), retracted), usage = await self._ask(
-                prompt.extraction_system(turns),
-                prompt.extraction_message(turns, kept, before=earlier[-1].reply if earlier else ""),
-                prompt.RETRACTION_SCHEMA if kept else prompt.EXTRACTION_SCHEMA,
-                lambda answer: (read(answer), retracted_of(answer, kept)),
-            )
+            system, message, schema = self._request(turns, known, kept, earlier)
+
+            def read(answer: dict[str, Any]) -> tuple[Read, frozenset[str]]:
+                if self._settings.is_small:
+                    return pointed_at(answer, turns), frozenset()
+                entries = believed(answer, turns, now, known=known, kept=kept, earlier=earlier, speaker=speaker)
+                return entries, retracted_of(answer, kept)
+
+            ((candidates, left_out), retracted), usage = await self._ask(system, message, schema, read)
         except ModelError as error:
             halves = _halves(turns)
             if error.kind != "too_long" or halves is None:
@@ -156,23 +153,8 @@ class Model:
             usage=extraction.usage + rest.usage,
         )
 
-    async def compare(
-        self, pairs: Sequence[tuple[Candidate, Sequence[Known]]]
-    ) -> tuple[list[tuple[Action, str]], Usage]:
-        """Ask what to do with candidates of which the rules are unsure, in one call. The ids are not checked.
-
-        Raises:
-            ModelError: there is no usable answer.
-        """
-        return await self._ask(
-            prompt.MERGE_SYSTEM,
-            prompt.merge_message(pairs),
-            prompt.MERGE_SCHEMA,
-            lambda answer: merges_of(answer, len(pairs)),
-        )
-
-    async def summarize(self, given: SummaryInput) -> tuple[Summary, Usage]:
-        """Summarize a session, in one call.
+    async def summarize(self, given: SummaryInput) -> tuple[Summary | None, Usage]:
+        """Summarize a session, in one call; None where the model has nothing to say.
 
         Raises:
             ModelError: there is no usable answer.
@@ -180,6 +162,16 @@ class Model:
         return await self._ask(
             prompt.SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, partial(summary_of, given=given)
         )
+
+    def _request(
+        self, turns: Sequence[Turn], known: Sequence[Known], kept: Sequence[Kept], earlier: Sequence[Turn]
+    ) -> tuple[str, str, Mapping[str, object]]:
+        """Return the system message, the user message and the schema of an extraction."""
+        if self._settings.is_small:
+            message = prompt.small_message(turns, before=earlier[-1].reply if earlier else "")
+            return prompt.system_for(turns, small=True), message, prompt.SMALL_SCHEMA
+        message = prompt.full_message(turns, known=known, kept=kept, earlier=earlier)
+        return prompt.system_for(turns, small=False), message, prompt.FULL_SCHEMA
 
     async def _ask(
         self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]
@@ -194,7 +186,7 @@ class Model:
             for _ in range(2):
                 answer = await self._answer(system, messages, schema, usages)
                 try:
-                    result = await _aside(partial(_understood, answer, read))
+                    result = await _aside(partial(_understood, answer, read, next(iter(_properties(schema)))))
                 except ValueError as problem:
                     text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
                     messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
@@ -277,8 +269,13 @@ async def _aside(work: Callable[[], T]) -> T:
         thread.shutdown(wait=False)
 
 
-def _understood(answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:
-    return read(read_object(answer.text))
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, object]:
+    properties: Mapping[str, object] = schema["properties"]
+    return properties
+
+
+def _understood(answer: Answer, read: Callable[[dict[str, Any]], T], key: str) -> T:
+    return read(read_object(answer.text, key))
 
 
 def _wait(state: RetryCallState) -> float:

@@ -1,9 +1,11 @@
-"""The prompts for models, and the schemas of their answers. Small models are asked as large ones are.
+"""The prompts for models, and the schemas of their answers: one for small models, one for capable ones.
 
-What a small model does well decides the form: it copies words, and says one line again as a sentence. So the
-conversation is short plain lines, an entry has four fields, the quotation stands before the sentence, and everything
-that the code can find out itself (turn, type, names, what is known already) is not asked. What the rules kept wrongly
-is asked of large models alone: a small one named every id that it was shown.
+What a small model does well decides its form: it copies words, and says one line again as a sentence. So the
+conversation is short plain lines, an entry has four fields, and the quotation stands before the sentence.
+
+A capable model sees what a person would see: the exchanges before the batch, the end of each reply that asks or lists,
+what the rules kept of it, and the nearest known memories. It says of each entry whom it is about, when it holds, and
+what it replaces.
 
 The conversation is data: JSON strings within a fence, with `<` escaped, so that no text in it can close the fence.
 """
@@ -20,7 +22,7 @@ from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
 from extractor.tables import table
-from extractor.types import CATEGORIES, Candidate, Kept, Known, Turn
+from extractor.types import CATEGORIES, Kept, Known, Turn
 
 _PATTERNS: Final = table("believing").patterns()
 
@@ -28,15 +30,15 @@ _PATTERNS: Final = table("believing").patterns()
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
 LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
 LONGEST_REPLY: Final = 160  # characters of what the user agrees to: its end, where an assistant asks
+LONGEST_ASKED: Final = 240  # characters of the end of a reply that asks or lists
+LONGEST_EARLIER: Final = 160  # characters of a message that was read before, and of the end of its reply
 MOST_ENTRIES: Final = 12
+MOST_KNOWN, MOST_EARLIER = 6, 2
 
 _PROMPTS: Final = table("prompts")
-_EXTRACTION: Final = dict(_PROMPTS.paragraphs("extraction"))
 _CATEGORIES: Final = ", ".join(
     f"{each.name} ({each.meaning})" if each.meaning else each.name for each in CATEGORIES.values()
 )
-_SYSTEM: Final = f"{_EXTRACTION['task']}\n\n{_EXTRACTION['answer'].replace('{categories}', _CATEGORIES)}"
-MERGE_SYSTEM: Final = dict(_PROMPTS.paragraphs("comparison"))["task"]
 SUMMARY_SYSTEM: Final = "\n\n".join(text for _, text in _PROMPTS.paragraphs("summary"))
 _ANSWERS: Final = dict(_PROMPTS.paragraphs("answers"))
 SCHEMA_IN_WORDS, REPAIR = _ANSWERS["schema"], _ANSWERS["repair"]
@@ -61,24 +63,22 @@ def list_schema(items: Mapping[str, object], **limits: int) -> dict[str, object]
     return {"type": "array", "items": items, **limits}
 
 
-_ENTRIES: Final = list_schema(
-    object_schema(
-        quote=text_schema(),
-        content=text_schema(),
-        category=text_schema(*CATEGORIES),
-        importance=text_schema("high", "normal"),
-    ),
-    maxItems=MOST_ENTRIES,
-)
-EXTRACTION_SCHEMA: Final = object_schema(entries=_ENTRIES)
-RETRACTION_SCHEMA: Final = object_schema(entries=_ENTRIES, retract=list_schema(text_schema(), maxItems=MOST_ENTRIES))
-"""The schema where the rules have kept something of the batch that the model may take back."""
-MERGE_SCHEMA: Final = object_schema(
-    actions=list_schema(
-        object_schema(
-            number={"type": "integer"}, action=text_schema("add", "skip", "update", "supersede"), target=text_schema()
-        )
-    )
+_ENTRY: Final = {
+    "quote": text_schema(),
+    "content": text_schema(),
+    "category": text_schema(*CATEGORIES),
+    "importance": text_schema("high", "normal"),
+}
+_FULL_ENTRY: Final = {
+    **{name: text_schema() for name in ("quote", "content", "about", "holds")},
+    "category": _ENTRY["category"],
+    "importance": _ENTRY["importance"],
+    "replaces": list_schema(text_schema()),
+}
+SMALL_SCHEMA: Final = object_schema(entries=list_schema(object_schema(**_ENTRY), maxItems=MOST_ENTRIES))
+FULL_SCHEMA: Final = object_schema(
+    entries=list_schema(object_schema(**_FULL_ENTRY), maxItems=MOST_ENTRIES),
+    retract=list_schema(text_schema(), maxItems=MOST_ENTRIES),
 )
 
 
@@ -110,40 +110,62 @@ def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
     return dict(reversed(given.items()))
 
 
-def extraction_system(turns: Sequence[Turn]) -> str:
-    """Return the system message of an extraction, with examples in the language of the batch."""
-    return _SYSTEMS[is_mostly_chinese("\n".join(turn.user for turn in turns))]
+def system_for(turns: Sequence[Turn], *, small: bool) -> str:
+    """Return the system message for a batch, with examples in its language."""
+    return _SYSTEMS["small" if small else "full", is_mostly_chinese("\n".join(turn.user for turn in turns))]
 
 
-def extraction_message(turns: Sequence[Turn], kept: Sequence[Kept] = (), *, before: str = "") -> str:
-    """Return the user message of an extraction: the user's own words, and a reply only where they agree to it.
+def small_message(turns: Sequence[Turn], *, before: str = "") -> str:
+    """Return what a small model is given: the user's own words, and a reply only where they agree to it.
 
-    kept: what the rules kept from these turns and may be taken back. before: the reply to which the first turn may
-    agree.
+    before: the reply to which the first turn may agree.
     """
-    ids = {turn.id for turn in turns}
-    rows = [{"id": each.id, "text": clean(each.text).text} for each in kept if each.turn in ids]
-    listed = ",\n".join(as_data(row) for row in rows)
-    conversation = f"<conversation>\n{_conversation(list(given_turns(turns).values()), before)}\n</conversation>"
-    return (
-        f"{conversation}\n<kept-by-rules>\n[{listed}]\n</kept-by-rules>\n{_EXTRACTION['retract']}"
-        if rows
-        else conversation
-    )
+    return _fenced("conversation", _own_lines(list(given_turns(turns).values()), before))
 
 
-def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
-    """Return the user message of a comparison. New memories are numbered from 1."""
-    rows = [
-        {
-            "number": number,
-            "new": candidate.content,
-            "known": [{"id": memory.id, "text": clean(memory.text).text} for memory in known],
-        }
-        for number, (candidate, known) in enumerate(pairs, 1)
-    ]
-    listed = ",\n".join(as_data(row) for row in rows)
-    return f"<memories>\n[{listed}]\n</memories>"
+def full_message(
+    turns: Sequence[Turn], *, known: Sequence[Known] = (), kept: Sequence[Kept] = (), earlier: Sequence[Turn] = ()
+) -> str:
+    """Return what a capable model is given: see the module.
+
+    earlier: turns of the conversation before the batch, of which the last ones are shown. known: the nearest memories.
+    kept: what the rules kept from the batch.
+    """
+    before = [row for turn in earlier[-MOST_EARLIER:] for row in _exchange(turn, LONGEST_EARLIER, turn.reply[-LONGEST_EARLIER:])]
+    given = list(given_turns(turns).values())
+    rows: list[str] = []
+    day: date | None = None
+    for turn in given:
+        if turn.at.date() != day:
+            day = turn.at.date()
+            rows.append(f"Today is {day:%A, %Y-%m-%d}.")
+        answered = turn is not given[-1] and _asks_or_lists(turn.reply)
+        rows += _exchange(turn, LONGEST_MESSAGE, turn.reply if answered else "")
+    parts = {
+        "known": _listed(known[:MOST_KNOWN]),
+        "earlier": before,
+        "conversation": rows,
+        "kept-by-rules": _listed(kept),
+    }
+    return "\n".join(_fenced(name, lines) for name, lines in parts.items() if lines)
+
+
+def _exchange(turn: Turn, longest: int, reply: str) -> list[str]:
+    user, end = prose(turn.user)[:longest].strip(), reply.strip()[-LONGEST_ASKED:]
+    return [f"{who}: {as_data(text)}" for who, text in (("User", user), ("Assistant", end)) if text]
+
+
+def _asks_or_lists(reply: str) -> bool:
+    return bool(_ASKS_OR_LISTS.search(reply[-LONGEST_ASKED:]))
+
+
+def _listed(memories: Sequence[Known | Kept]) -> list[str]:
+    rows = ",\n".join(as_data({"id": each.id, "text": clean(each.text).text}) for each in memories)
+    return [f"[{rows}]"] if rows else []
+
+
+def _fenced(name: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"<{name}>", *lines, f"</{name}>"])
 
 
 def estimate_tokens(text: str) -> int:
@@ -152,7 +174,7 @@ def estimate_tokens(text: str) -> int:
     return (len(text) - han) // 3 + han * 3 // 2 + 1
 
 
-def _conversation(turns: Sequence[Turn], before: str) -> str:
+def _own_lines(turns: Sequence[Turn], before: str) -> list[str]:
     rows: list[str] = []
     day: date | None = None
     for turn in turns:
@@ -166,11 +188,11 @@ def _conversation(turns: Sequence[Turn], before: str) -> str:
         lines = (_CLAUSE if is_chinese(own) else _LINE).split(own)
         rows += ["User:", *(f"  {as_data(line.strip(' ，,'))}" for line in lines if line.strip(" ，,"))]
         before = turn.reply
-    return "\n".join(rows)
+    return rows
 
 
-def _example(section: str) -> str:
-    """Return an example of the table as a model is given it: a conversation, and the answer to its last message."""
+def _small_example(section: str) -> str:
+    """Return an example of the table as a small model is given it: a conversation, and the answer to its end."""
     rows = _EXAMPLES.texts(section)
     texts = dict(rows)
     at = datetime.fromisoformat(texts["day"])
@@ -183,7 +205,39 @@ def _example(section: str) -> str:
         if importance:
             quote, content = text.split(" / ")
             entries.append({"quote": quote, "content": content, "category": category, "importance": importance})
-    return f"Example.\n{_conversation(turns, '')}\n{as_data({'entries': entries})}"
+    conversation = "\n".join(_own_lines(turns, ""))
+    return f"Example.\n{conversation}\n{as_data({'entries': entries})}"
+
+
+def _full_example(section: str) -> str:
+    turns: list[Turn] = []
+    listed: dict[str, list[Kept]] = {"known": [], "kept": []}
+    answer: dict[str, list[object]] = {"entries": [], "retract": []}
+    at = datetime.fromisoformat(dict(_EXAMPLES.texts(section))["day"])
+    for head, text in _EXAMPLES.texts(section):
+        name, _, identity = head.partition(" ")
+        match name:
+            case "day":
+                continue
+            case "user":
+                turns.append(Turn(id=len(turns), user=text, reply="", at=at))
+            case "reply":
+                turns[-1] = replace(turns[-1], reply=text)
+            case "entry":
+                answer["entries"].append(json.loads(text))
+            case "retract":
+                answer["retract"].append(text)
+            case _:
+                listed[name].append(Kept(id=identity, turn=0, text=text))
+    known = [Known(id=each.id, text=each.text, cosine=None, overlap=0, importance="normal") for each in listed["known"]]
+    return f"Example.\n{full_message(turns, known=known, kept=listed['kept'])}\n{as_data(answer)}"
+
+
+def _system(kind: str, language: str) -> str:
+    texts = dict(_PROMPTS.paragraphs(kind))
+    example = _small_example if kind == "small" else _full_example
+    examples = map(example, _EXAMPLES.sections(f"{kind} {language}"))
+    return "\n\n".join([texts["task"], texts["answer"].replace("{categories}", _CATEGORIES), *examples])
 
 
 def as_data(value: object) -> str:
@@ -192,7 +246,9 @@ def as_data(value: object) -> str:
 
 
 _EXAMPLES: Final = table("examples")
+_ASKS_OR_LISTS: Final = re.compile(r"[?？]|^\s*(?:[-*•]|\d+[.)、])\s", re.MULTILINE)
 _SYSTEMS: Final = {
-    chinese: "\n\n".join([_SYSTEM, *map(_example, _EXAMPLES.sections(language))])
+    (kind, chinese): _system(kind, language)
+    for kind in ("small", "full")
     for chinese, language in ((False, "English"), (True, "Chinese"))
 }

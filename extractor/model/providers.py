@@ -120,7 +120,9 @@ class _OpenAI:
         try:
             response = await self._client.chat.completions.create(**request)
             choice = response.choices[0]
-            text = _text_of(choice.message.content)
+            # Where a server keeps a model's thoughts apart, some put the whole answer there.
+            said = (_field(choice.message, name) for name in ("content", "reasoning_content", "reasoning"))
+            text = next(filter(None, map(_text_of, said)), "")
             usage = _usage(response, ("prompt_tokens", "completion_tokens"), str(request), text)
             return Answer(text=text, truncated=choice.finish_reason == "length", usage=usage)
         except self._sdk.OpenAIError as error:

@@ -18,7 +18,7 @@ from gateway_memory.ground.holds import plain_of
 
 from .exchanges import distinct, exchanges_of, outline_of
 from .prompt import as_data, list_schema, object_schema, text_schema
-from .support import Sources
+from .sources import Sources
 
 _TABLE: Final = table("exchanges")
 _TODO: Final = _TABLE.patterns()["to do"]
@@ -67,12 +67,16 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryInput:
-    """The input of a summary, each part oldest first. decisions: the decisions among the facts."""
+    """The input of a summary, each part oldest first.
+
+    decisions: the decisions among the facts. known: memories whose names and dates are no invention.
+    """
 
     seen: Sequence[Seen] = ()
     facts: Sequence[str] = ()
     stages: Sequence[str] = ()
     decisions: Sequence[str] = ()
+    known: Sequence[str] = ()
 
     def empty(self) -> bool:
         """Return whether there is nothing to summarize."""
@@ -157,20 +161,21 @@ def _result(deed: Seen) -> str:
     return f"{deed.tool}: {said}" if deed.tool and said else said
 
 
-def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
+def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary | None:
     """Read a model's answer: topic, wanted, done, open and next as text, decisions and todos as lists.
 
-    A line with a name, a number or a code that stands nowhere in what was given is left out.
+    A line with a name, a number or a code that stands nowhere in what was given, or is known, is left out; None where
+    nothing is left.
 
     Raises:
-        ValueError: the answer has another format, or nothing in it can be believed.
+        ValueError: the answer has another format.
     """
     names: tuple[Section, ...] = ("wanted", "done", "open", "next")
     for name in ("topic", *names):
         if not isinstance(answer.get(name), str):
             raise ValueError(f"{name} must be a string")  # noqa: TRY004 - the caller repairs what ValueError says
     observations = [f"{each.tool} {each.content}" for each in _public(given.seen)]
-    texts = _cleaned([*observations, *given.facts, *given.stages, *given.decisions])
+    texts = _cleaned([*observations, *given.facts, *given.stages, *given.decisions, *given.known])
     sources = Sources((text, date.min) for text in texts)
     lists: dict[str, list[str]] = {}
     for name in ("decisions", "todos"):
@@ -181,10 +186,7 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
     sections: dict[Section, Sequence[str]] = {name: _supported(answer[name].split("\n"), sources) for name in names}
     topic = next(iter([*_supported([answer["topic"]], sources), *sections["wanted"]]), "")
     chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
-    summary = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
-    if summary is None:
-        raise ValueError("the summary is empty")
-    return summary
+    return _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
 
 
 def _supported(texts: Iterable[str], sources: Sources) -> list[str]:

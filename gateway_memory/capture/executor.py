@@ -4,7 +4,7 @@ Each step is idempotent, so that a plan can be replayed after a crash.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, tzinfo
@@ -45,7 +45,6 @@ class Draft:
 
     room: the bytes by which MEMORY.md may still grow.
     by_rules: the memories that the rules extracted from these turns and that nothing has replaced yet.
-    decided: the model's decisions about candidates of which the rules were unsure.
     reviewed: whether a person has approved the candidate.
     """
 
@@ -62,7 +61,6 @@ class Draft:
     failed: bool = False
     room: int = 0
     by_rules: list[MemoryRecord] = field(default_factory=list)
-    decided: Mapping[Candidate, Decision] = field(default_factory=dict)
     reviewed: bool = False
 
     def note(self, action: str, reason: str, identity: str = "", *, turn: int = 0) -> None:
@@ -171,7 +169,8 @@ def in_time(candidate: Candidate, day: date) -> Candidate:
     if candidate.holds is not None:
         return candidate
     standing = traits_of(candidate.category).standing
-    if standing and (event := event_in(candidate.content, day)) and not _wishes(event):
+    read = candidate.quote and not candidate.only_as  # then it is what the model calls it
+    if standing and not read and (event := event_in(candidate.content, day)) and not _wishes(event):
         candidate, standing = replace(candidate, category="fact"), False
     holds = holds_of(candidate.content, day, standing=standing)
     if holds == Holds(exact=holds.exact) and candidate.quote:

@@ -137,13 +137,13 @@ class Saver:
             await self._store.sessions.note_memory(session.scope.key, session.session_id, outcome.id, kind, at)
         return outcome
 
-    async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
+    async def summarize(self, scope: Scope, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
         """Return a summary from the model within the time limit, else from rules; None if there is nothing to say."""
         summary = None
         if seconds and self._runtime.settings_of(key).sessions.summary_model != "rules":
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    summary = await self._reader.summary(self._runtime.settings_of(key).auto_extract, given)
+                    summary = await self._reader.summary(scope, self._runtime.settings_of(key).auto_extract, given)
         if summary is not None:
             self._runtime.metrics.count("sessions.summaries.model")
             return summary
@@ -318,9 +318,8 @@ class Lifecycle:
         since = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
         fresh = observations[max(0, len(observations) - since) :]
         if is_significant(fresh):
-            summary = await self._saver.summarize(
-                session.key, SummaryInput(seen=_outline(fresh)), seconds=session.settings.sessions.stage_seconds
-            )
+            given, seconds = SummaryInput(seen=_outline(fresh)), session.settings.sessions.stage_seconds
+            summary = await self._saver.summarize(session.scope, session.key, given, seconds=seconds)
             if summary:
                 await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.whole)
         self._runtime.metrics.count("sessions.compactions")
@@ -487,7 +486,7 @@ class Lifecycle:
         given = SummaryInput(
             seen=_outline(observations), facts=results.facts, stages=results.stages, decisions=results.decisions
         )
-        return await self._saver.summarize(ended.key, given, seconds=seconds)
+        return await self._saver.summarize(ended.scope, ended.key, given, seconds=seconds)
 
     async def _followup_due(self, session: Session) -> list[Observation] | None:
         """Take the session's only follow-up, and return its observations; None if no follow-up is due.

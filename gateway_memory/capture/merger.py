@@ -7,19 +7,20 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import (
-    OPEN,
     Candidate,
     Decision,
     Doubt,
-    Known,
     Meaning,
     asked_for,
     clauses_of,
     doubt_of,
     frame_of,
     meaning_of,
+    same_text,
     says,
+    speak_of_the_same,
     stands_alone,
+    statement_words,
     understood,
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
@@ -102,17 +103,19 @@ class Merger:
         self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
     ) -> None:
         """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
-        by_model = draft.decided.get(candidate)  # as it was when the model was asked
         candidate = in_time(candidate, self._runtime.date_of(turn.at))
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in nearest}
-        reworded = [memory for memory in draft.by_rules if await self._rewords(candidate, turn, memory, near, draft)]
-        replaced = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
-        compared = [known(item) for identity, item in near.items() if identity not in replaced]
+        named = await self._named(candidate, turn, near, draft)
+        # Of the rules' lines, a model's entry takes the place where it says them: `draft_reworded`.
+        apart = {item.memory.id for item in draft.retired} | {memory.id for memory in named}
+        if _is_read(candidate):
+            apart |= {memory.id for memory in draft.by_rules if same_text(plain_of(memory.text)) != same_text(text)}
+        compared = [known(item) for identity, item in near.items() if identity not in apart]
         compared += nlargest(
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
-        decision = await compute(self._decision, candidate, compared, reworded, by_model)
+        decision = await compute(decided, candidate, compared)
         if candidate.only_as:
             changed = _changed(decision, near, draft)
             if changed is None:
@@ -120,7 +123,7 @@ class Merger:
                     draft.note("skipped", "nothing_to_keep", turn=turn.id)
                 return
             candidate = await compute(_as_change, candidate, changed)
-        await self.draft_decision(turn, candidate, decision, near, draft, reworded)
+        await self.draft_decision(turn, candidate, decision, near, draft, named)
 
     async def draft_decision(
         self,
@@ -129,14 +132,16 @@ class Merger:
         decision: Decision,
         near: Mapping[str, Near],
         draft: Draft,
-        reworded: Sequence[MemoryRecord] = (),
+        named: Sequence[MemoryRecord] = (),
     ) -> None:
         """Add what was decided about a candidate to the draft.
 
-        near: the stored memories to which it was compared, by id. reworded: memories of the draft that it replaces.
+        near: the stored memories to which it was compared, by id. named: memories that it says it replaces.
         """
         candidate = in_time(candidate, self._runtime.date_of(turn.at))
         if decision.action == "skip":
+            for memory in named:  # another one says already what it says in their place
+                self._supersede(memory, decision.target or "", draft)
             draft.note("skipped", decision.reason, decision.target or "", turn=turn.id)
             return
         target = near.get(decision.target) if decision.target else None
@@ -146,7 +151,7 @@ class Merger:
         if await self._waits(turn, candidate, decision, draft):
             return
         identity = new_id()
-        replaced = list(reworded)
+        replaced = list(named)
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
         if drafted_before:  # corrected within one batch: the first version reaches no file, and is not quoted either
             draft.added.remove(drafted_before)
@@ -156,8 +161,7 @@ class Merger:
         elif target:
             replaced.insert(0, await self.memory(draft.scope, target.stored))
         for memory in replaced:
-            draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
-        draft.by_rules = [memory for memory in draft.by_rules if memory not in reworded]
+            self._supersede(memory, identity, draft)
         settings = self._runtime.settings_of(turn.session_key).auto_extract
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
         curated = curated and not (candidate.holds and candidate.holds.passes)
@@ -171,10 +175,52 @@ class Merger:
         file = MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
         memory = record_of_candidate(candidate, turn, identity=identity, file=file)
         draft.added.append(replace(memory, outdates=decision.outdates))
-        action, reason = decision.action, decision.reason
-        if reworded and action == "add":
-            action, reason = "update", "reworded"
-        draft.note(action, reason, identity, turn=turn.id)
+        if named and decision.action == "add":
+            draft.note("supersede", "model", identity, turn=turn.id)
+        else:
+            draft.note(decision.action, decision.reason, identity, turn=turn.id)
+
+    async def draft_reworded(self, draft: Draft, candidates: Sequence[Candidate]) -> None:
+        """Let a model's entries take the place of the rules' lines of the same turns that they say, together.
+
+        Their content tells, and never their quotation: a model may quote a whole message for one fact of it.
+        """
+        read = {one_line(candidate.content) for candidate in candidates if _is_read(candidate)}
+        for memory in list(draft.by_rules):
+            entries = [each for each in draft.added if each.turn == memory.turn and plain_of(each.text) in read]
+            contents = [plain_of(each.text) for each in entries]
+            text = plain_of(memory.text)
+            if entries and says("\n".join(contents), text, None) and await self._is_unedited(draft.scope, memory):
+                words = statement_words(text)
+                nearest = max(entries, key=lambda each: len(words & statement_words(each.text)))
+                self._supersede(memory, nearest.id, draft)
+                draft.note("update", "reworded", nearest.id, turn=memory.turn)
+
+    async def _named(
+        self, candidate: Candidate, turn: PendingTurn, near: Mapping[str, Near], draft: Draft
+    ) -> list[MemoryRecord]:
+        """Return the memories that a candidate names as replaced, where both speak of the same thing.
+
+        Nothing that somebody wrote or edited by hand is replaced, and by an imported turn nothing that is newer.
+        """
+        retired = {item.memory.id for item in draft.retired}
+        named = []
+        for identity in dict.fromkeys(candidate.supersedes):
+            item = near.get(identity)
+            stored = item.stored if item else await self._storage.recaller.get(draft.scope.key, identity)
+            if stored is None or identity in retired or not is_writable(stored.file):
+                continue
+            plain = plain_of(stored.entry.text)
+            if same_text(plain) == same_text(candidate.content) or (turn.imported and stored.entry.at > turn.at):
+                continue
+            if speak_of_the_same(candidate.content, plain, item.cosine if item else None):
+                named.append(await self.memory(draft.scope, stored))
+        return named
+
+    @staticmethod
+    def _supersede(memory: MemoryRecord, by: str, draft: Draft) -> None:
+        draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=by))
+        draft.by_rules = [each for each in draft.by_rules if each.id != memory.id]
 
     async def draft_retraction(self, memory: MemoryRecord, draft: Draft) -> None:
         """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
@@ -199,34 +245,6 @@ class Merger:
         stored = await self._storage.recaller.get(scope.key, memory.id)
         return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
 
-    async def _rewords(
-        self, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord, near: Mapping[str, Near], draft: Draft
-    ) -> bool:
-        """Return whether a model's candidate rewords what the rules kept from the same turn, and nobody has edited it.
-
-        Its content tells, and never its quotation: a model may quote a whole message for one fact of it.
-        """
-        if not candidate.quote or memory.turn != turn.id:
-            return False
-        cosine = near[memory.id].cosine if memory.id in near else None
-        return says(candidate.content, plain_of(memory.text), cosine) and await self._is_unedited(draft.scope, memory)
-
-    @staticmethod
-    def _decision(
-        candidate: Candidate,
-        compared: Sequence[Known],
-        reworded: Sequence[MemoryRecord],
-        by_model: Decision | None,
-    ) -> Decision:
-        """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
-        if reworded and candidate.doubt:
-            return Decision(action="skip", target=reworded[0].id, reason="known")
-        decision = decided(candidate, compared)
-        if by_model is None or decision.reason not in OPEN:
-            return decision
-        known_ids = {memory.id for memory in compared}
-        return by_model if by_model.target is None or by_model.target in known_ids else decision
-
     async def _waits(self, turn: PendingTurn, candidate: Candidate, decision: Decision, draft: Draft) -> bool:
         """Let a candidate wait if it is doubtful, and return whether it is, so that it must not be kept.
 
@@ -235,9 +253,6 @@ class Merger:
         if draft.reviewed or decision.action == "skip":
             return False
         settings = self._runtime.settings_of(turn.session_key).review
-        if settings.mode == "off" and candidate.doubt:
-            draft.note("skipped", candidate.doubt, turn=turn.id)
-            return True
         doubt = await compute(
             doubt_of,
             candidate,
@@ -306,6 +321,11 @@ class Changer:
         self._storage = storage
         self._merger = merger
         self._executor = executor
+
+
+def _is_read(candidate: Candidate) -> bool:
+    """Return whether a model has said what a message means, and did not only point at it."""
+    return bool(candidate.quote) and not candidate.only_as
 
 
 def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:

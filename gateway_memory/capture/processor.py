@@ -98,6 +98,7 @@ class Filing:
             near = await self._merger.near(scope, [candidate for _, candidate in kept])
             for (turn, candidate), nearest in zip(kept, near, strict=True):
                 await self._merger.draft_candidate(turn, candidate, nearest, draft)
+            await self._merger.draft_reworded(draft, [candidate for _, candidate in kept])
             await self._executor.complete(draft)
         return True
 
@@ -223,7 +224,7 @@ class BatchStage:
         """Judge whether the turns contain anything to remember, and if so read them."""
         for key, group in by_scope(turns):
             scope = Scope.parse(key)
-            earlier = self._earlier.get(group[0].session_id, [])
+            earlier = [turn for turn in self._earlier.get(group[0].session_id, []) if turn.scope == key]
             # What has failed before is read by itself, so that the rest does not fail with it.
             again = [turn for turn in group if turn.id in self._again]
             for part in (again, [turn for turn in group if turn.id not in self._again]):
@@ -251,7 +252,6 @@ class BatchStage:
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
         turns, earlier = [await self._without_requests(part) for part in (turns, earlier)]
         reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=earlier)
-        draft.decided = reading.decided
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)
         # The model need not say which turn a candidate is from. It is then filed under the last one.
         ids = {turn.id for turn in group}

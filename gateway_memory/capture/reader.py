@@ -1,13 +1,13 @@
 """Read a batch in the debounced stage: ask the model within its budget, and return the result for the turns."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from extractor import (
+    LONGEST_READ,
     Candidate,
-    Decision,
     Extraction,
     ExtractorSettings,
     Kept,
@@ -20,8 +20,7 @@ from extractor import (
     Usage,
     clean,
     extract_rules,
-    settled,
-    unsure,
+    statements,
 )
 from gateway_memory.capture.executor import known
 from gateway_memory.ground import get_logger
@@ -43,10 +42,15 @@ OVER_BUDGET: Final = "daily_limit"
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
-_NEWEST_TURNS: Final = 4
-"""The number of newest turns of a batch whose nearest memories the model is given."""
-_MOST_KNOWN: Final = 20
-_COMPARE_TOKENS: Final = 12_000
+_MOST_STATEMENTS: Final = 16
+"""The newest statements of a batch whose nearest memories the model is given."""
+_RELATED: Final = 0.2
+"""The cosine and the share of words, together, from which on a memory speaks of what a statement does."""
+_SAME: Final = 0.6
+"""The same, from which on it says what a statement does."""
+_MOST_KNOWN, _MOST_EARLIER = 6, 2
+_MOST_NAMED: Final = 500
+"""The newest memories whose names and dates a summary may tell."""
 _SUMMARY_TOKENS: Final = 50_000
 """Enough for 24,000 characters of any script, a repair and both answers."""
 
@@ -56,7 +60,6 @@ class Reading:
     """The result of reading a batch. answered: the model gave an answer.
 
     failed: the model was asked and gave no answer; the turns wait until it does.
-    decided: the model's decisions about candidates of which the rules were unsure.
     retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
 
@@ -64,7 +67,6 @@ class Reading:
     reason: str = "nothing_to_keep"
     failed: bool = False
     answered: bool = False
-    decided: Mapping[Candidate, Decision] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
 
 
@@ -121,19 +123,18 @@ class Reader:
         if not turns or (extract is None and model is None):
             return Reading(reason="rules_only" if turns else "nothing_to_keep")
         hidden = frozenset(memory.id for memory in by_rules)
-        near = await self._near(scope, turns, hidden)
+        near = await self._near(scope, turns, earlier, hidden)
         if model is None:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
-        wanted = model.cost_at_most(turns, kept)
+        known = [memory for _, memory in near]
+        wanted = model.cost_at_most(turns, known, kept, earlier)
         if not await self._reserve(settings, wanted):
             return Reading(reason=OVER_BUDGET)
 
         async def extracting() -> tuple[Extraction, Usage]:
-            now, near_memories = self._runtime.clock().astimezone(self._runtime.zone), [memory for _, memory in near]
-            extraction = await model.extract(
-                turns, near_memories, kept, now=now, speaker=_speaker(scope), earlier=earlier
-            )
+            now = self._runtime.clock().astimezone(self._runtime.zone)
+            extraction = await model.extract(turns, known, kept, now=now, speaker=_speaker(scope), earlier=earlier)
             return extraction, extraction.usage
 
         extracted = await self._ask(wanted, extracting())
@@ -141,11 +142,9 @@ class Reader:
             return Reading(reason=f"model_{extracted.kind}", failed=True)
         for reason in extracted.left_out:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
-        certain = [each for each in extracted.candidates if not (each.doubt or each.only_as)]
         return Reading(
             answered=True,
             candidates=extracted.candidates,
-            decided=await self._decided(scope, settings, certain, hidden),
             retracted=extracted.retracted,
         )
 
@@ -156,43 +155,36 @@ class Reader:
         candidates = [_cleaned(candidate) for candidate in await self._models.extract(turns, near)]
         return Reading(candidates=[candidate for candidate in candidates if candidate.content])
 
-    async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
-        """Return the model's summary of a session; None without a model, past the budget, or on a failure."""
+    async def summary(self, scope: Scope, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
+        """Return the model's summary of a session; None without a model, past the budget, or on a failure.
+
+        The names and dates of the scope's newest memories may stand in it.
+        """
         model = self._models.summaries
         if model is None or not await self._reserve(settings, _SUMMARY_TOKENS):
             return None
-        summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
+        known = [stored.entry.text for stored in await self._recaller.newest(scope.key, _MOST_NAMED)]
+        summary = await self._ask(_SUMMARY_TOKENS, model.summarize(replace(given, known=known)))
         return None if isinstance(summary, ModelError) else summary
 
-    async def _nearest(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Near]:
-        near = await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        return [item for item in near if item.stored.entry.id not in hidden]
+    async def _near(
+        self, scope: Scope, turns: Sequence[Turn], earlier: Sequence[Turn], hidden: frozenset[str]
+    ) -> list[tuple[Stored, Known]]:
+        """Return the memories that speak of what the turns do, sentence by sentence, the nearest first.
 
-    async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
+        Then come those of the exchanges before, to which "no, the 11th" may belong.
+        """
         near: dict[str, tuple[Stored, Known]] = {}
-        for turn in turns[-_NEWEST_TURNS:]:
-            for item in await self._nearest(scope, turn.user, hidden):
-                near[item.stored.entry.id] = item.stored, known(item)
-        return list(near.values())[-_MOST_KNOWN:]
-
-    async def _decided(
-        self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
-    ) -> dict[Candidate, Decision]:
-        """Ask the model once about all candidates of which the rules are unsure. Without an answer they are added."""
-        model, open_ones = self._models.model, dict[Candidate, list[Known]]()
-        for candidate in candidates:
-            near = await self._nearest(scope, candidate.content, hidden)
-            if unclear := await compute(unsure, candidate, [known(item) for item in near]):
-                open_ones[candidate] = unclear
-        if not open_ones or model is None or not await self._reserve(settings, _COMPARE_TOKENS):
-            return {}
-        answers = await self._ask(_COMPARE_TOKENS, model.compare(list(open_ones.items())))
-        if isinstance(answers, ModelError):
-            return {}
-        return {
-            candidate: settled(candidate, unclear, action, target)
-            for (candidate, unclear), (action, target) in zip(open_ones.items(), answers, strict=True)
-        }
+        for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
+            texts = [one_line(text) for turn in part for text in statements(turn.user[:LONGEST_READ])]
+            found = await self._recaller.nearest_each(
+                scope.key, texts[-_MOST_STATEMENTS:], NEAREST, timeout_seconds=NEAREST_SECONDS
+            )
+            items = ((item, known(item)) for items in found for item in items if item.stored.entry.id not in hidden)
+            for item, memory in sorted(items, key=lambda pair: _closeness(pair[1]), reverse=True):
+                if _closeness(memory) >= least:
+                    near.setdefault(item.stored.entry.id, (item.stored, memory))
+        return list(near.values())[:_MOST_KNOWN]
 
     async def _ask(self, reserved: int, call: Awaitable[tuple[T, Usage]]) -> T | ModelError:
         """Return a model's answer, or how it failed. Either way, what it used takes the place of what was reserved."""
@@ -219,6 +211,10 @@ class Reader:
         return await self._ledger.reserve(
             self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
         )
+
+
+def _closeness(memory: Known) -> float:
+    return (memory.cosine or 0.0) + memory.overlap
 
 
 def _cleaned(candidate: Candidate) -> Candidate:
