@@ -91,9 +91,7 @@ def believed(
             supersedes=tuple(each for each in replaced if each in ids) if isinstance(replaced, list) else (),
             holds=_holds(entry.get("holds"), candidate, turn, said),
         )
-        # At its start a capital is no sign of a name, unless the model says that one stands there.
-        problem = _problem(candidate.content, said, now)
-        return problem or ("" if said.has_names(f"of {named}") else "not_said"), candidate
+        return _problem(candidate.content, said, now) or ("" if said.has_person(named) else "not_said"), candidate
 
     return _read(answer, given, read)
 

@@ -131,7 +131,11 @@ def full_message(
     earlier: turns of the conversation before the batch, of which the last ones are shown. known: the nearest memories.
     kept: what the rules kept from the batch.
     """
-    before = [row for turn in earlier[-MOST_EARLIER:] for row in _exchange(turn, LONGEST_EARLIER, turn.reply[-LONGEST_EARLIER:])]
+    before = [
+        row
+        for turn in earlier[-MOST_EARLIER:]
+        for row in _exchange(turn, LONGEST_EARLIER, turn.reply[-LONGEST_EARLIER:])
+    ]
     given = list(given_turns(turns).values())
     rows: list[str] = []
     day: date | None = None

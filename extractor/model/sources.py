@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final
 
 from extractor.language.values import numbers_of, numbers_stated, times_of
+from extractor.language.vocabulary import names_of_kind
 from extractor.tables import table
 from gateway_memory.ground.calendar import Every, Span
 from gateway_memory.ground.dates import dates_of, mentions, relative_dates_of, without_dates
@@ -119,6 +120,12 @@ class Sources:
                 return False
         called = _PATTERNS["called Chinese"].finditer(content)
         return all(self._characters.issuperset(match["name"]) for match in called)
+
+    def has_person(self, name: str) -> bool:
+        """Return whether the name of a person was said; a relation may be called otherwise ("wife", 媳妇)."""
+        if has_han(name) and not names_of_kind(name).get("kin"):
+            return self._characters.issuperset(filter(has_han, name))
+        return self.has_names(f"of {name}")
 
     def has_what_is_named(self, text: str) -> bool:
         """Return whether all names, numbers and codes of a text were said: "heron-stg-01" in these very letters."""

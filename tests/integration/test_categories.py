@@ -9,7 +9,7 @@ import pytest
 
 import extractor.types
 from extractor import CATEGORIES, Candidate, Category, Turn, traits_of
-from extractor.model.prompt import EXTRACTION_SCHEMA, extraction_system
+from extractor.model.prompt import FULL_SCHEMA, SMALL_SCHEMA, system_for
 from gateway_memory import OWNER, GatewayMemory, load_config
 from recall import Stored
 
@@ -51,9 +51,9 @@ async def test_a_new_category_is_what_its_row_says(trait: str, tmp_path: Path, m
 
 
 def test_models_are_asked_for_every_category() -> None:
-    entries, system = str(EXTRACTION_SCHEMA), extraction_system([])
-    for name, category in CATEGORIES.items():
-        assert repr(name) in entries
-        assert name in system
-        assert category.meaning in system
+    for schema, system in ((SMALL_SCHEMA, system_for([], small=True)), (FULL_SCHEMA, system_for([], small=False))):
+        for name, category in CATEGORIES.items():
+            assert repr(name) in str(schema)
+            assert name in system
+            assert category.meaning in system
     assert traits_of("nothing that we know").recalled

@@ -219,34 +219,6 @@ async def test_a_date_of_validity_ends_recall(provider: Provider, opened: Open, 
         assert lines(tmp_path) == [flight["content"]], "it stays in its file, with its day"
 
 
-async def test_the_model_is_asked_about_merging_only_where_the_rules_are_unsure(
-    provider: Provider, opened: Open, tmp_path: Path
-) -> None:
-    async with opened() as memory:
-        await say(memory, "Remember that our standup is in the small room on the second floor.")
-        provider.asked.clear()
-        said = "standup takes place in the big room on the second floor"
-        new = entry(f"The user's {said}", said)
-
-        def script(asked: dict[str, Any]) -> Say:
-            prompt = str(asked["messages"])
-            if "<memories>" not in prompt:
-                return Say(text=found(new))
-            action = {"number": 1, "action": "supersede", "target": ids(tmp_path)[0]}
-            return Say(text=json.dumps({"actions": [action]}))
-
-        provider.always = script
-        await say(memory, "By the way, the standup takes place in the big room on the second floor since Monday")
-        assert len(provider.asked) == 2
-        assert lines(tmp_path) == [new["content"]]
-        provider.asked.clear()
-        provider.always = lambda _: Say(
-            text=found(entry("The user collects stamps from Peru", "collect stamps from Peru"))
-        )
-        await say(memory, "My brother and I collect stamps from Peru since childhood")
-        assert len(provider.asked) == 1, "nothing near: no call"
-
-
 async def test_a_superseded_memory_is_kept_dated_and_comes_back(opened: Open, tmp_path: Path) -> None:
     async with opened(model="rules") as memory:
         await say(memory, "I live in Berlin.")

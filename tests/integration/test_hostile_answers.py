@@ -16,7 +16,8 @@ from patience import seconds
 from scripted_provider import Provider, Say, Script, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
-from extractor.model.evidence import candidates_of, merges_of, read_object
+from extractor.model.answers import read_object
+from extractor.model.evidence import believed, pointed_at
 from extractor.model.summary import Seen, SummaryInput, summary_of
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings
@@ -172,27 +173,20 @@ def test_an_entry_with_anything_in_a_field_is_read_or_refused(name: str, value: 
     assert_read_or_refused(json.dumps(answer))
 
 
-@given(st.sampled_from(["entries", "actions", "topic", "wanted", "todos"]), JSON)
+@given(st.sampled_from(["entries", "topic", "wanted", "todos"]), JSON)
 def test_an_answer_with_anything_in_a_field_is_read_or_refused(name: str, value: Any) -> None:
     summary = dict.fromkeys(("topic", "wanted", "done", "open", "next"), "text")
-    answer = {"entries": [], "actions": [], **summary, "decisions": [], "todos": [], name: value}
+    answer = {"entries": [], **summary, "decisions": [], "todos": [], name: value}
     assert_read_or_refused(json.dumps(answer))
-
-
-@given(JSON)
-def test_any_action_is_read_or_refused(value: Any) -> None:
-    row = {"number": 1, "action": "add", "target": ""}
-    for name in row:
-        assert_read_or_refused(json.dumps({"actions": [{**row, name: value}]}))
 
 
 def assert_read_or_refused(text: str) -> None:
     for read in (
-        lambda answer: candidates_of(answer, TURNS, KNOWN, NOW),
-        lambda answer: merges_of(answer, 1),
+        lambda answer: believed(answer, TURNS, NOW, known=KNOWN),
+        lambda answer: pointed_at(answer, TURNS),
         lambda answer: summary_of(answer, SummaryInput(seen=[Seen(kind="user", content="text")])),
     ):
         try:
-            read(read_object(text))
+            read(read_object(text, "entries"))
         except ValueError:
             continue

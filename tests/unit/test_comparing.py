@@ -21,7 +21,6 @@ from extractor import (
     extract_rules,
     meaning_of,
     stands_alone,
-    unsure,
     with_unread,
     without_withdrawn,
 )
@@ -251,12 +250,11 @@ def test_the_sentence_tells_of_a_change_of_which_the_content_does_not() -> None:
     assert kind_of(told(content, "I'm learning the guitar", said=said, near=0.5)) == "change"
 
 
-def test_a_model_is_asked_about_a_word_of_change_from_afar() -> None:
-    old = "The review takes place on the third floor"
-    for new, asked in (("Reviews are moving to the canteen", True), ("Reviews are in the canteen", False)):
-        candidate = Candidate(content=new, category="fact", type="W", importance="normal", confidence=0.9, quote=new)
-        assert bool(unsure(candidate, [known(new, old, near=0.5)])) is asked
-        assert decide(candidate, [known(new, old, near=0.5)]).outdates == "", "the model compares its own entries"
+def test_a_model_says_itself_what_its_entries_change() -> None:
+    new, old = "The user has the nursery pickup at 4:15 now, it closes earlier", "the nursery pickup is at 5"
+    candidate = Candidate(content=new, category="fact", type="W", importance="normal", confidence=0.9, quote=new)
+    assert decide(candidate, [known(new, old, near=0.5)]).action == "add"
+    assert decide(replace(candidate, quote=""), [known(new, old, near=0.5)]).action == "supersede"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
-"""What a model may remember of a conversation: what was said in it, in its user's words or in others."""
+"""What a capable model may remember of a conversation: its names, numbers and dates were said, in any form."""
 
+import json
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from extractor import Known, Turn
-from extractor.language.values import numbers_of, numbers_stated
-from extractor.model.evidence import candidates_of
+from extractor import Candidate, Kept, Known, Turn
+from extractor.language.values import numbers_of, numbers_stated, times_of
+from extractor.model.evidence import believed
 from gateway_memory.ground.calendar import Span
 from gateway_memory.ground.dates import dates_of, relative_dates_of
 
@@ -24,14 +26,25 @@ def entry(content: str, quote: str) -> dict[str, Any]:
 
 
 def problem(
-    content: str, *batch: Turn, quote: str = "", earlier: tuple[Turn, ...] = (), known: tuple[str, ...] = ()
+    content: str,
+    *batch: Turn,
+    quote: str = "",
+    earlier: tuple[Turn, ...] = (),
+    known: tuple[str, ...] = (),
+    about: str = "user",
 ) -> str:
-    """Why an entry from the last turn is refused or doubtful; "" if it is kept. quote: of that turn, or all of it."""
-    answer = {"entries": [entry(content, quote or batch[-1].user)]}
+    """Why an entry from the last turn is refused; "" if it is kept. quote: of that turn, or all of it."""
+    answer = {"entries": [{**entry(content, quote or batch[-1].user), "about": about}]}
     memories = [Known(id="k7f3q2a1", text=text, cosine=None, overlap=0.0, importance="normal") for text in known]
-    kept, left_out = candidates_of(answer, batch, memories, NOW, earlier=earlier)
+    kept, left_out = believed(answer, batch, NOW, known=memories, earlier=earlier)
     assert len(kept) + len(left_out) == 1
-    return left_out[0] if left_out else kept[0].doubt
+    return "" if kept else left_out[0]
+
+
+def read(content: str, said: str, **fields: Any) -> Candidate:
+    """The candidate of an entry with these fields that quotes a message."""
+    (candidate,), _ = believed({"entries": [{**entry(content, said), **fields}]}, [turn(1, said)], NOW)
+    return candidate
 
 
 @pytest.mark.parametrize(
@@ -77,25 +90,32 @@ def test_paraphrase_in_the_users_language_is_kept(content: str, said: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "before", "said"),
+    ("content", "about", "before", "said"),
     [
-        ("The user's sister Marta moved to Lisbon", "My sister Marta is looking for a flat", "She moved to Lisbon"),
-        ("用户的妹妹小雨搬到了成都", "我妹妹小雨在找房子", "她上周搬到成都了"),
+        (
+            "The user's sister Marta lives in Rome",
+            "Marta",
+            "My sister Marta is looking for a flat",
+            "She lives in Rome",
+        ),
+        ("用户的妹妹小雨搬到了成都", "小雨", "我妹妹小雨在找房子", "她上周搬到成都了"),
     ],
 )
-def test_what_was_said_earlier_in_the_conversation_is_evidence(content: str, before: str, said: str) -> None:
+def test_what_was_said_earlier_in_the_conversation_is_evidence(
+    content: str, about: str, before: str, said: str
+) -> None:
     earlier, now = turn(1, before, "OK"), turn(2, said)
-    assert problem(content, now) == "not_said"
-    assert problem(content, earlier, now) == ""
-    assert problem(content, now, earlier=(earlier,)) == ""
-    assert problem(content, now, known=(before,)) == ""
+    assert problem(content, now, about=about) == "not_said"
+    assert problem(content, earlier, now, about=about) == ""
+    assert problem(content, now, earlier=(earlier,), about=about) == ""
+    assert problem(content, now, known=(before,), about=about) == ""
 
 
 def test_the_users_own_name_is_known() -> None:
-    answer = {"entries": [entry("Zoe moved to Lisbon", "I moved to Lisbon")]}
+    answer = {"entries": [{**entry("Zoe moved to Lisbon", "I moved to Lisbon"), "about": "Zoe"}]}
     said = [turn(1, "I moved to Lisbon")]
-    assert [found.doubt for found in candidates_of(answer, said, [], NOW)[0]] == ["not_said"]
-    assert [found.doubt for found in candidates_of(answer, said, [], NOW, speaker='a guest called "Zoe"')[0]] == [""]
+    assert believed(answer, said, NOW)[1] == ["not_said"]
+    assert believed(answer, said, NOW, speaker='a guest called "Zoe"')[1] == []
 
 
 @pytest.mark.parametrize(
@@ -111,7 +131,7 @@ def test_the_users_own_name_is_known() -> None:
         ("The user gets married on 2027-04-17", "I get married in April 2027"),
     ],
 )
-def test_an_invented_number_or_date_is_doubtful(content: str, said: str) -> None:
+def test_an_invented_number_or_date_is_refused(content: str, said: str) -> None:
     assert problem(content, turn(1, said)) == "not_said"
 
 
@@ -119,80 +139,13 @@ def test_an_invented_number_or_date_is_doubtful(content: str, said: str) -> None
     ("content", "said"),
     [
         ("The user moved to Lisbon with Viktor", "I moved to Lisbon"),
-        ("Viktor lives in Lisbon", "I live in Lisbon"),
         ("用户和李伟搬到了里斯本", "我搬到了里斯本"),
         ("用户住在上海", "我住在北京"),
         ("用户的公司全用Golang", "我们公司全用Rust"),
     ],
 )
-def test_an_invented_name_is_doubtful(content: str, said: str) -> None:
+def test_an_invented_name_is_refused(content: str, said: str) -> None:
     assert problem(content, turn(1, said)) == "not_said"
-
-
-@pytest.mark.parametrize(
-    ("content", "said", "refused"),
-    [
-        ("The user moved to Oslo", "Viktor said he moved to Oslo", True),
-        ("The user moved to Oslo", 'Viktor wrote "I moved to Oslo"', True),
-        ("用户要搬到上海", "我老板说他要搬到上海", True),
-        ("用户搬到了上海", "小王说：“我搬到了上海”", True),
-        ("Viktor moved to Oslo", "Viktor said he moved to Oslo", False),
-        ("The user's sister Marta moved to Oslo", "My sister Marta said she moved to Oslo", False),
-        ("The user should avoid salt", "My doctor said I should avoid salt", False),
-        ("用户对花生过敏", "医生说我对花生过敏", False),
-        ("用户觉得咖啡太苦", "对我来说咖啡太苦", False),
-    ],
-)
-def test_what_another_person_says_is_theirs(content: str, said: str, refused: bool) -> None:  # noqa: FBT001 - a column
-    assert problem(content, turn(1, said)) == ("no_evidence" if refused else "")
-
-
-@pytest.mark.parametrize(
-    ("content", "said", "reply"),
-    [
-        ("The user is the CEO of Initech", "I moved to Lisbon", "As the CEO of Initech you must be busy."),
-        ("用户是远山公司的总经理", "今晚吃什么好？", "您是远山公司的总经理，建议吃清淡一点。"),
-    ],
-)
-def test_what_the_assistant_claims_is_no_evidence_until_the_user_agrees(content: str, said: str, reply: str) -> None:
-    claimed = turn(1, said, reply)
-    assert problem(content, claimed) == "not_said"
-    assert problem(content, claimed, turn(2, "What else? 还有什么？")) in ("not_said", "other_language")
-    agreed = "Yes, exactly" if content.isascii() else "对，没错"
-    assert problem(content, claimed, turn(2, agreed)) == ""
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("The user likes coffee", "I don't like coffee"),
-        ("The user is a vegetarian", "I am not a vegetarian"),
-        ("用户喜欢咖啡", "我不喜欢咖啡"),
-    ],
-)
-def test_the_opposite_of_what_was_said_is_refused(content: str, said: str) -> None:
-    assert problem(content, turn(1, said)) == "denied"
-
-
-@pytest.mark.parametrize(
-    ("content", "said", "doubt"),
-    [
-        ("The user does not like coffee", "I like coffee with milk", "not_said"),
-        ("用户不喜欢咖啡", "我喜欢喝咖啡", "not_said"),
-        ("The user no longer works at Initech", "I work at Initech", "not_said"),
-        ("The user no longer works at Initech", "I quit my job at Initech", ""),
-        ("The user does not eat meat", "I'm vegetarian, without any meat", ""),
-        ("用户不吃香菜", "香菜我最讨厌，从来不吃", ""),
-    ],
-)
-def test_a_denial_that_nobody_said_is_doubtful(content: str, said: str, doubt: str) -> None:
-    assert problem(content, turn(1, said)) == doubt
-
-
-def test_a_denial_has_replaced_in_the_sentence_that_is_quoted() -> None:
-    said = turn(1, "I hate Mondays. I like coffee with milk.")
-    assert problem("The user does not like coffee", said, quote="I like coffee") == "not_said"
-    assert problem("The user does not like Mondays", said, quote="hate Mondays") == ""
 
 
 def test_a_turn_that_addresses_the_machine_supports_no_other() -> None:
@@ -272,3 +225,112 @@ def test_numbers_have_their_value(text: str, value: float) -> None:
 
 def test_a_lists_items_and_common_words_state_no_number() -> None:
     assert numbers_stated("Steps: 1. one thing at once, 2) 一起 RFA123") == frozenset()
+
+
+def test_most_true_entries_of_many_hands_are_kept_and_wrong_names_numbers_and_days_refused() -> None:
+    """Said on a Wednesday. What only knowledge of the world tells from what was said ("ruby wedding") is the rest."""
+    now = datetime(2026, 3, 11, 12, 0, tzinfo=UTC)
+    kept: dict[bool, list[bool]] = {True: [], False: []}
+    for line in (Path(__file__).parents[1] / "data/entries.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        said = Turn(id=1, user=row["message"], reply="", at=now)
+        before = [Turn(id=0, user="hm", reply=row["reply_before"], at=now)] if row.get("reply_before") else []
+        answer = {"entries": [entry(row["content"], row["quote"])]}
+        kept[row["true"]].append(bool(believed(answer, [said], now, earlier=before)[0]))
+    shares = {true: sum(each) / len(each) for true, each in kept.items()}
+    assert shares[True] >= 0.94, shares
+    assert shares[False] <= 0.15, shares
+
+
+@pytest.mark.parametrize(("content", "said"), [("I live in Cork", "I live in Cork"), ("我住在苏州", "我住在苏州")])
+def test_what_speaks_as_the_user_is_refused(content: str, said: str) -> None:
+    assert problem(content, turn(1, said)) == "first_person"
+
+
+def test_the_turn_is_the_newest_one_that_is_quoted() -> None:
+    batch = [turn(40, "I have two cats"), turn(41, "What do they eat?"), turn(42, "Yes, I have two cats")]
+    answer = {"entries": [entry("The user has two cats", "I have two cats")]}
+    assert [each.turn for each in believed(answer, batch[:2], NOW)[0]] == [40]
+    assert [each.turn for each in believed(answer, batch, NOW)[0]] == [42]
+
+
+def test_the_same_sentence_twice_is_one_entry() -> None:
+    cats = entry("The user has two cats", "two cats")
+    assert len(believed({"entries": [cats, cats]}, [turn(1, "I have two cats")], NOW)[0]) == 1
+
+
+def test_what_was_not_asked_is_found_out() -> None:
+    fact = read("The user's sister Ana lives in Leeds", "my sister Ana lives in Leeds")
+    assert (fact.type, fact.entities) == ("B", ("Ana", "Leeds"))
+    assert read("The user wants short answers", "short answers please", category="instruction").type == "O"
+    assert read("Harrow runs on Postgres", "Harrow runs on Postgres").type == "W"
+
+
+@pytest.mark.parametrize(
+    ("holds", "said", "until", "weekday"),
+    [
+        ("on 2026-12-11", "my exam is tomorrow", date(2026, 12, 11), None),
+        ("until 2026-12-31", "on antibiotics until the end of the month", date(2026, 12, 31), None),
+        ("every Thursday 17:30", "choir is thursdays at half five", None, 3),
+        ("on 2026-12-25", "my exam is tomorrow", None, None),  # of which nobody spoke
+        ("some day", "my exam is soon", None, None),
+    ],
+)
+def test_when_an_entry_holds_is_its_own_field(holds: str, said: str, until: date | None, weekday: int | None) -> None:
+    found = read("The user has something ahead", said, holds=holds).holds
+    assert (found.last if found else None) == until
+    assert (set(found.every.weekdays) if found and found.every else None) == ({weekday} if weekday else None)
+
+
+def test_what_holds_always_has_no_day_though_its_words_name_one() -> None:
+    said = "I was going to do the fair in August but I've dropped it"
+    content = "The user has dropped the fair in August"
+    assert read(content, said, holds="always").holds is not None
+    assert not read(content, said, holds="always").holds.on  # type: ignore[union-attr]
+
+
+def test_an_entry_replaces_only_what_the_model_was_shown() -> None:
+    answer = {"entries": [{**entry("The user lives in Cork", "I live in Cork now"), "replaces": ["k", "r", "x", 7]}]}
+    known = [Known(id="k", text="The user lives in Leeds", cosine=None, overlap=0.0, importance="normal")]
+    kept = [Kept(id="r", turn=1, text="I live in Cork now")]
+    (candidate,), _ = believed(answer, [turn(1, "I live in Cork now")], NOW, known=known, kept=kept)
+    assert candidate.supersedes == ("k", "r")
+
+
+@pytest.mark.parametrize("field", ["about", "holds", "category", "importance", "replaces"])
+@pytest.mark.parametrize("value", [None, 7, "zzz", [], {}])
+def test_a_slip_in_a_field_that_has_a_default_costs_nothing(field: str, value: Any) -> None:
+    candidate = read("The user lives in Cork", "I live in Cork", **{field: value})
+    assert (candidate.category, candidate.importance, candidate.supersedes) == ("fact", "normal", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("half past five", (5, 30)),
+        ("half five", (5, 30)),
+        ("a quarter to six", (5, 45)),
+        ("17:30", (5, 30)),
+        ("at 5.30pm", (5, 30)),
+        ("六点一刻", (6, 15)),
+        ("晚上八点半", (8, 30)),
+    ],
+)
+def test_times_are_read_in_any_form(text: str, time: tuple[int, int]) -> None:
+    assert time in times_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("thirteen hundred and fifty", 1350),
+        ("two and a half k", 2500),
+        ("a grand and a half", 1500),
+        ("two dozen", 24),
+        ("七千二", 7200),
+        ("一万三千八", 13_800),
+        ("七千零二", 7002),
+    ],
+)
+def test_numbers_of_several_words_are_one(text: str, value: float) -> None:
+    assert value in numbers_of(text)
