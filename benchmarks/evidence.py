@@ -5,8 +5,8 @@ message, the sentence that shares most words with the fact, or nothing. The know
 sessions that share most words with a turn, as many as a model is given. Then each fact is moved to a turn of another
 conversation, where nobody said it: to a random one, and to the one that shares most words with it. Last, a tenth of the
 facts is falsified where it was said: another number, another name, another object, the opposite, a wish of what must
-be (or a duty of a wish), or a fact of somebody else as the user's. Of each group it tells the share that is kept, waits
-for a review, and is refused.
+be (or a duty of a wish), or a fact of somebody else as the user's. Of each group it tells the share that is kept and
+refused.
 
 Of two people who chat, the one whom a fact is about is the user, and the other one's messages are the replies.
 """
@@ -22,7 +22,7 @@ from typing import Any
 from extractor import Known, Turn
 from extractor.language.sentences import sentences
 from extractor.language.vocabulary import statement_words
-from extractor.model.evidence import candidates_of
+from extractor.model.evidence import believed
 
 __all__ = ["evidence"]
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 NEAREST, ASKED_ABOUT, AT_ONCE = 5, 4, 12  # as the reader asks a model
 LONGEST_TEXT, LONGEST_FACT = 1195, 295  # characters; RealMem's rows are cut soon after
-_COUNTED = ("facts", "refused", "waits")
+_COUNTED = ("facts", "refused")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _OPPOSITE = re.compile(r"\b(?:is|are|was|were|has|will|can|does)\b(?! not)")
 _MUST = re.compile(r"\b(?:must|has to|have to|needs to|need to|is required to)\b")
@@ -66,7 +66,7 @@ class Session:
 
 
 def evidence(rows: Sequence[Row], chat: Sequence[Row]) -> dict[str, Any]:
-    """By mode and kind of fact: how many, and what share of them waits and is refused, at home, moved and falsified.
+    """By mode and kind of fact: how many, and what share of them is refused, at home, moved and falsified.
 
     rows: messages with their facts (conv, session, turn, role, text, memories), or facts (conv, speaker, text, source).
     chat: with facts, the messages of their sources (id, conv, session, date, speaker, text); with messages, rows that
@@ -171,19 +171,16 @@ def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact
             some = entries[start : start + AT_ONCE]
             now = place.turns[-1].at
             answer = {"entries": some}
-            kept, left_out = candidates_of(answer, place.turns, place.known, now, speaker=place.user)
-            waits = sum(bool(each.doubt) for each in kept)
+            _, left_out = believed(answer, place.turns, now, known=place.known, speaker=place.user)
             texts = "whole texts" if whole else "cut texts"
             for group in ("all", f"all, {texts}", f"{by}, {texts}"):
                 groups[group].update(left_out)
                 groups[group]["facts"] += len(some)
                 groups[group]["refused"] += len(left_out)
-                groups[group]["waits"] += waits
     for group, counts in sorted(groups.items()):
         report[f"{name}: {group}"] = {
             "facts": counts["facts"],
-            "kept": 1 - (counts["refused"] + counts["waits"]) / counts["facts"],
-            "waits": counts["waits"] / counts["facts"],
+            "kept": 1 - counts["refused"] / counts["facts"],
             "refused": counts["refused"] / counts["facts"],
             "reasons": {reason: count for reason, count in counts.most_common() if reason not in _COUNTED},
         }

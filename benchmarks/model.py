@@ -8,9 +8,8 @@ traps: what looks like a fact and is none. They were written by somebody who had
 the very calls of a gateway twice, by the rules alone and with the model, with the clock at its days. Printed:
 
     batches   per call of the model: tokens in and out, seconds; entries that were believed or point at a sentence of
-              the user, those held for a review and those refused, and why
+              the user, and those refused, and why
     facts     of 25, those that a standing memory says; said: by half of the fact's content words and all its numbers
-    held      facts that only a candidate says which waits for a review
     traps     standing memories that say what a trap says
     lost      facts that the rules alone have, and the model's run has not
 
@@ -103,7 +102,6 @@ def report(week: Row, rules: Run, model: Run) -> dict[str, Any]:
     """Compare a week by the rules alone and with a model."""
     done = [result for _, result in model.calls if isinstance(result, Extraction)]
     candidates = [each for result in done for each in result.candidates]
-    held = [each.content for each in candidates if each.doubt]
     facts = [fact["fact"] for fact in week["facts"]]
     by_rules = {fact for fact in facts if any(says(text, fact) for text in rules.stored)}
     by_model = {fact for fact in facts if any(says(text, fact) for text in model.stored)}
@@ -114,29 +112,25 @@ def report(week: Row, rules: Run, model: Run) -> dict[str, Any]:
         "tokens_in": sum(each.usage.input_tokens for each in done) / max(1, len(done)),
         "tokens_out": sum(each.usage.output_tokens for each in done) / max(1, len(done)),
         "seconds_median": seconds[len(seconds) // 2] if seconds else 0.0,
-        "entries_kept": sum(not (each.doubt or each.only_as) for each in candidates),
+        "entries_kept": sum(not each.only_as for each in candidates),
         "entries_pointing": sum(bool(each.only_as) for each in candidates),
-        "entries_held": len(held),
         "entries_refused": dict(Counter(reason for each in done for reason in each.left_out)),
         "stored": len(model.stored),
         "facts": len(by_model),
         "facts_by_rules": len(by_rules),
         "lost": sorted(by_rules - by_model),
-        "held": sum(fact not in by_model and any(says(text, fact) for text in held) for fact in facts),
         "traps": [text for trap in week["traps"] for text in model.stored if says(text, trap["false"])],
     }
 
 
 def sheet(name: str, week: Row, rules: Run, model: Run) -> str:
-    """Return what a person reads: facts and traps with what says them, then all that is stored, held and refused."""
-    candidates = [each for _, run in model.calls if isinstance(run, Extraction) for each in run.candidates]
+    """Return what a person reads: facts and traps with what says them, then all that is stored and refused."""
     lines = [f"# {name}"]
     for kind, key in (("facts", "fact"), ("traps", "false")):
         lines.append(f"\n## {kind}")
         for row in week[kind]:
             lines.append(f"- {row[key]} (“{row['words']}”)")
             lines += [f"  - stands: {text}" for text in model.stored if says(text, row[key])]
-            lines += [f"  - held: {each.content}" for each in candidates if each.doubt and says(each.content, row[key])]
     lines += ["\n## by the rules alone", *(f"- {text}" for text in rules.stored)]
     lines += ["\n## with the model", *(f"- {text}" for text in model.stored)]
     lines.append("\n## the model's entries")
@@ -146,8 +140,7 @@ def sheet(name: str, week: Row, rules: Run, model: Run) -> str:
             continue
         usage = result.usage
         lines.append(f"- {seconds:.0f} s, {usage.input_tokens}/{usage.output_tokens} tokens")
-        outcomes = {"": "kept", "not_said": "held"}
-        entries = ((each, "points at" if each.only_as else outcomes[each.doubt]) for each in result.candidates)
+        entries = ((each, "points at" if each.only_as else "kept") for each in result.candidates)
         lines += [f"  - {outcome}: {each.content} (“{each.quote}”)" for each, outcome in entries]
         lines += [f"  - refused: {reason}" for reason in result.left_out]
     return "\n".join(lines) + "\n"

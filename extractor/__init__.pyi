@@ -12,6 +12,7 @@ from .language.kind import is_greeting as is_greeting
 from .language.kind import is_mostly_chinese as is_mostly_chinese
 from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import LONGEST_READ as LONGEST_READ
+from .language.sentences import sentences as sentences
 from .language.sentences import without_quotations as without_quotations
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
@@ -26,6 +27,7 @@ from .meaning import frame_of as frame_of
 from .meaning import may_ask_in_clause as may_ask_in_clause
 from .meaning import meaning_of as meaning_of
 from .meaning import understood as understood
+from .merge.decide import WEIGHED as WEIGHED
 from .merge.decide import decide as decide
 from .merge.decide import differ as differ
 from .merge.decide import says as says

@@ -58,6 +58,7 @@ _LONGEST_STEP: Final = 6
 _KEEP: Final = 0.5
 _KEEP_AT_ALL: Final = -3.0
 _KEEP_POINTED_AT: Final = -0.8
+_KEEP_READ: Final = -2.0
 _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
@@ -92,6 +93,11 @@ class Meaning:
     borrowed: float
     meta: float
     asks: Act | None
+
+    @property
+    def may_tell(self) -> bool:
+        """Whether it may tell something worth keeping, so that a model reads it; one in five of small talk may."""
+        return self.keep >= _KEEP_READ
 
 
 @cache

@@ -71,7 +71,8 @@ class ExtractorSettings:
     @property
     def is_small(self) -> bool:
         """Whether the model is a small one, which words wrongly what it finds, and takes back what is true."""
-        return self.prompt == "small" or (self.prompt == "auto" and bool(self.base_url))
+        own = bool(self.base_url) and not self.api_key_env  # a server without a key is one's own
+        return self.prompt == "small" or (self.prompt == "auto" and own)
 
     def __post_init__(self) -> None:
         check_model(self.model, self.base_url)

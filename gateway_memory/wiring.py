@@ -103,8 +103,11 @@ class OpenMemory:
         self.builder = builder = ContextBuilder(runtime, storage, bus.published_upto)
         models = _open_models(stack, runtime.settings, extract)
         health = self._open_health(stack, models)
-        merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
-        executor = PlanExecutor(runtime, storage, announcer, sessions)
+        reader = Reader(runtime, storage.ledger, storage.recaller, models)
+        merger, executor = (
+            Merger(runtime, storage, corrected=reader.corrects),
+            PlanExecutor(runtime, storage, announcer, sessions),
+        )
         changes = MemoryChanges(runtime, storage, merger, executor)
         filing = Filing(runtime, merger, executor, changes)
         rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)

@@ -31,8 +31,10 @@ CHANGED, CHANGED_PLAINLY = 2.2, 3.0  # log-odds (`change_of`): replaced, even if
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _ESTIMATE_WEIGHS, _COSINE_WEIGHS = 4.55, 0.5, 4.0
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
+QUOTED_WORDS = 0.35  # … or a share of them, where the text was made of that line
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
+WEIGHED: Final = frozenset({"changed_mind", "perhaps_changed"})  # reasons that estimate a change
 SPEAKS_OF_THE_SAME = 0.35  # cosine, from which on a line may be replaced by one that shares no word with it
 
 _TABLE: Final = table("merging")
@@ -76,12 +78,12 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
 
 
-def says(content: str, text: str, cosine: float | None) -> bool:
+def says(content: str, text: str, cosine: float | None = None, *, quoted: bool = False) -> bool:
     """Return whether a content says what a line says, with its names and numbers, in any words or language.
 
-    cosine: of both, None if it is unknown.
+    cosine: of both, None if it is unknown. quoted: the content was made of this very line.
     """
-    if not _numbers(text) <= _numbers(content) or _denies(content, text):
+    if not numbers_stated(text) <= numbers_of(content) or _denies(content, text):
         return False
     near = (cosine or 0.0) >= SAID_COSINE
     if is_chinese(content) != is_chinese(text):
@@ -90,6 +92,8 @@ def says(content: str, text: str, cosine: float | None) -> bool:
         return False
     words = statement_words(text)
     share = len(words & statement_words(content)) / max(1, len(words))
+    if quoted:
+        return share >= QUOTED_WORDS
     return share >= SAID_WORDS if len(words) > 1 and not near else share >= NEAR_WORDS and near
 
 

@@ -58,12 +58,13 @@ def believed(
     known: Sequence[Known] = (),
     kept: Sequence[Kept] = (),
     earlier: Sequence[Turn] = (),
+    named: Sequence[str] = (),
     speaker: str = "",
 ) -> Read:
     """Return the entries of a capable model that have evidence. A candidate's turn is the newest one that it quotes.
 
     turns: the batch. known, kept, earlier: what the model was given beside it; it may name and quote them, too.
-    speaker: says who the user is. Their name is no invention.
+    named: other memories; no name in them is an invention, nor the user's, which `speaker` tells.
 
     Raises:
         ValueError: the answer does not have the requested format.
@@ -73,10 +74,10 @@ def believed(
     day = now.date()
     said = Sources(
         [
-            *((f"{turn.user}\n{turn.reply}", turn.at.date()) for turn in trusted),
+            *((text, turn.at.date()) for turn in trusted for text in (turn.user, turn.reply)),
             *((text, day) for text in (*(each.text for each in known), *(each.text for each in kept))),
-            (speaker, day),
-        ]
+        ],
+        (speaker, *named),
     )
     ids = {*(each.id for each in known), *(each.id for each in kept)}
 

@@ -108,6 +108,7 @@ class Model:
         now: datetime,
         speaker: str,
         earlier: Sequence[Turn] = (),
+        named: Sequence[str] = (),
     ) -> Extraction:
         """Extract the memories of a batch, in one call.
 
@@ -115,6 +116,7 @@ class Model:
 
         known: the nearest memories. kept: what the rules kept from the batch. A capable model may replace both, and
         take back the latter. earlier: turns of the conversation before the batch, which tell who and what is meant.
+        named: other memories, which the model is not given; the names in them are no inventions.
 
         A batch that is too long for the model's context is read in halves.
 
@@ -129,7 +131,9 @@ class Model:
             def read(answer: dict[str, Any]) -> tuple[Read, frozenset[str]]:
                 if self._settings.is_small:
                     return pointed_at(answer, turns), frozenset()
-                entries = believed(answer, turns, now, known=known, kept=kept, earlier=earlier, speaker=speaker)
+                entries = believed(
+                    answer, turns, now, known=known, kept=kept, earlier=earlier, named=named, speaker=speaker
+                )
                 return entries, retracted_of(answer, kept)
 
             ((candidates, left_out), retracted), usage = await self._ask(system, message, schema, read)
@@ -140,10 +144,10 @@ class Model:
         else:
             return Extraction(candidates=tuple(candidates), left_out=tuple(left_out), retracted=retracted, usage=usage)
         first, second = halves
-        extraction = await self.extract(first, known, kept, now=now, speaker=speaker, earlier=earlier)
+        extraction = await self.extract(first, known, kept, now=now, speaker=speaker, earlier=earlier, named=named)
         before = [*earlier, *first]
         try:
-            rest = await self.extract(second, known, kept, now=now, speaker=speaker, earlier=before)
+            rest = await self.extract(second, known, kept, now=now, speaker=speaker, earlier=before, named=named)
         except ModelError as error:
             raise _with_usage(error, extraction.usage + error.usage) from None
         return Extraction(

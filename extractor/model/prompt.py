@@ -33,7 +33,7 @@ LONGEST_REPLY: Final = 160  # characters of what the user agrees to: its end, wh
 LONGEST_ASKED: Final = 240  # characters of the end of a reply that asks or lists
 LONGEST_EARLIER: Final = 160  # characters of a message that was read before, and of the end of its reply
 MOST_ENTRIES: Final = 12
-MOST_KNOWN, MOST_EARLIER = 6, 2
+MOST_EARLIER: Final = 2
 
 _PROMPTS: Final = table("prompts")
 _CATEGORIES: Final = ", ".join(
@@ -146,7 +146,7 @@ def full_message(
         answered = turn is not given[-1] and _asks_or_lists(turn.reply)
         rows += _exchange(turn, LONGEST_MESSAGE, turn.reply if answered else "")
     parts = {
-        "known": _listed(known[:MOST_KNOWN]),
+        "known": _listed(known),
         "earlier": before,
         "conversation": rows,
         "kept-by-rules": _listed(kept),

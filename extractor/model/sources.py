@@ -6,7 +6,8 @@ Numbers are compared by value ("twelve", 十二, "12"), names without case and a
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 from extractor.language.values import numbers_of, numbers_stated, times_of
 from extractor.language.vocabulary import names_of_kind
 from extractor.tables import table
-from gateway_memory.ground.calendar import Every, Span
+from gateway_memory.ground.calendar import Every, Span, day_span
 from gateway_memory.ground.dates import dates_of, mentions, relative_dates_of, without_dates
 from gateway_memory.ground.tables import has_han
 
@@ -37,21 +38,36 @@ _CODE: Final = re.compile(r"(?=[\w.:/-]*\d)[A-Za-z0-9][\w.:/-]*", re.ASCII)
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _PLAIN_NUMBER: Final = re.compile(r"\d[\d.,]*(?:k|m|st|nd|rd|th|s|am|pm)?[.,]?", re.IGNORECASE)
 _HALF_A_DAY: Final = 12
+_AGES: Final = frozenset(map(float, range(1, 121)))
+"""Years of which somebody may tell how long ago something was."""
+_OF_A_FORM: Final = re.compile(r"\b(?:12|24)[- ]?(?:hour|h\b)|(?:12|24)小时", re.IGNORECASE)
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _CLOCK: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4])[:：]([0-5]\d)(?!\d)(?:\s?[ap]\.?m\b\.?)?", re.IGNORECASE)
 
 
 class Sources:
-    """Texts in which something may have been said, read once. pieces: each with its day."""
+    """Texts in which something may have been said, read once. pieces: each with its day. named: others, for names."""
 
-    def __init__(self, pieces: Iterable[tuple[str, date]]) -> None:
+    def __init__(self, pieces: Iterable[tuple[str, date]], named: Iterable[str] = ()) -> None:
         self._pieces = [(text, day) for text, day in pieces if text.strip()]
         self._text = "\n".join(text for text, _ in self._pieces)
+        self._named = "\n".join([self._text, *named])
+
+    @cached_property
+    def _told(self) -> frozenset[float]:
+        return numbers_of(self._text) | set(map(float, re.findall(r"\d+", self._text)))
 
     @cached_property
     def _numbers(self) -> frozenset[float]:
+        """The numbers that were told, and years: by themselves, or by how long ago they are."""
         years = {float(year.first.year) for year in self._years}
-        return numbers_of(self._text) | years | set(map(float, re.findall(r"\d+", self._text)))
+        ago = {year - number for year in years for number in self._told & _AGES}
+        return self._told | years | ago
+
+    @cached_property
+    def _days(self) -> frozenset[Span]:
+        """The days on which it was said."""
+        return frozenset(day_span(day) for _, day in self._pieces)
 
     @cached_property
     def _again(self) -> list[Every]:
@@ -69,12 +85,12 @@ class Sources:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        text = _unaccented(self._text)
+        text = _unaccented(self._named)
         return frozenset(map(_bare, [*_WHOLE.findall(text), *_PART.findall(text)]))
 
     @cached_property
     def _characters(self) -> frozenset[str]:
-        return frozenset(self._text)
+        return frozenset(self._named)
 
     @cached_property
     def _spans(self) -> frozenset[Span]:
@@ -82,31 +98,61 @@ class Sources:
         return frozenset(spans.union(*(meant for text, day in self._pieces for meant in dates_of(text, day))))
 
     def tell(self, spans: Iterable[Span]) -> bool:
-        """Return whether somebody spoke of these days."""
-        return all(any(known.tells(span) for known in self._spans) for span in spans)
+        """Return whether somebody spoke of these days, or of a number of years between them and such a day."""
+        return all(
+            any(known.tells(each) for each in (span, *self._shifted(span)) for known in self._spans | self._days)
+            for span in spans
+        )
+
+    def _shifted(self, span: Span) -> Iterator[Span]:
+        for number in self._told & _AGES:
+            for years in (int(number), -int(number)):
+                with suppress(ValueError):  # the 29th of February
+                    yield Span(
+                        span.first.replace(year=span.first.year + years), span.last.replace(year=span.last.year + years)
+                    )
 
     def has_dates_and_numbers(self, content: str, day: date) -> bool:
         """Return whether all dates, hours and numbers of a statement were said. day: the day of the statement."""
         for mention in mentions(content, day):
             dates = mention.spans if mention.written else ()
-            if dates and not any(span in self._years or self.tell([span]) for span in dates):
+            if dates and not any(self._is_told_year(span) or self.tell([span]) for span in dates):
                 return False
             if mention.every and not self._tells_again(mention.every):
                 return False
             if not set(map(float, _YEAR.findall(content[mention.start : mention.end]))) <= self._numbers:
                 return False
-        plain = without_dates(content, day)
+        plain = _OF_A_FORM.sub(" ", without_dates(content, day))
         times = {(int(hour) % _HALF_A_DAY, int(minute)) for hour, minute in _CLOCK.findall(plain)}
         return times <= self._times and numbers_stated(_CLOCK.sub(" ", plain)) <= self._numbers
+
+    def _is_told_year(self, span: Span) -> bool:
+        return (span.first, span.last) == (
+            date(span.first.year, 1, 1),
+            date(span.first.year, 12, 31),
+        ) and span.first.year in self._numbers
 
     def _tells_again(self, every: Every) -> bool:
         """Return whether what comes again may be what was said: of another day than was named, it is not."""
         days = [span.first for span in self._spans if span.days == 1]
         weekdays = {day.weekday() for day in days}.union(*(each.weekdays for each in self._again))
-        of_year = {(day.month, day.day) for day in days} | {(each.month, each.day) for each in self._again if each.day}
         if every.weekdays and weekdays:
             return not weekdays.isdisjoint(every.weekdays)
-        return not (every.month and every.day and of_year) or (every.month, every.day) in of_year
+        if not (every.month and every.day):
+            return True
+        of_year = {(each.month, each.day) for each in self._again if each.month and each.day}
+        years = {span.first.year for span in self._spans} if self._spans else set()
+        dates = (day_span(date(year, every.month, every.day)) for year in years if self._is_day(year, every))
+        return (every.month, every.day) in of_year or any(map(self._tells_day, dates)) or not (of_year or days)
+
+    @staticmethod
+    def _is_day(year: int, every: Every) -> bool:
+        with suppress(ValueError):
+            return bool(date(year, every.month, every.day))
+        return False
+
+    def _tells_day(self, span: Span) -> bool:
+        return any(known.tells(span) for known in self._spans)
 
     def has_names(self, content: str) -> bool:
         """Return whether all names in a statement were said."""
@@ -114,7 +160,7 @@ class Sources:
         if not all(_bare(name) in self._names for name in latin):
             return False
         for match in _PATTERNS["name Chinese"].finditer(content):
-            if match["person"] and match["person"] not in self._text:
+            if match["person"] and match["person"] not in self._named:
                 return False
             if match["place"] and self._characters.isdisjoint(match["place"]):
                 return False
@@ -124,7 +170,7 @@ class Sources:
     def has_person(self, name: str) -> bool:
         """Return whether the name of a person was said; a relation may be called otherwise ("wife", 媳妇)."""
         if has_han(name) and not names_of_kind(name).get("kin"):
-            return self._characters.issuperset(filter(has_han, name))
+            return self._characters.issuperset(each for each in name if has_han(each))
         return self.has_names(f"of {name}")
 
     def has_what_is_named(self, text: str) -> bool:

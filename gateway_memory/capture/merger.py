@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import (
+    WEIGHED,
     Candidate,
     Decision,
     Doubt,
@@ -41,6 +42,9 @@ _LOADING_SECONDS: Final = 10
 _LOOKED_BACK: Final = 200
 """The newest changes among which a retraction looks for what the memory had replaced."""
 
+_MADE_OF: Final = 0.5
+"""The share of a line within quotations from which on their entries were made of it."""
+
 LINE_OVERHEAD: Final = 40
 """The bytes of a line besides its text: the bullet, the comment and the line end."""
 
@@ -48,13 +52,16 @@ LINE_OVERHEAD: Final = 40
 class Merger:
     """Makes decisions about candidates.
 
+    corrected: whether a capable model reads what the rules have read. The rules then change nothing by an estimate.
+
     Call `draft_…` and `room` only within the documents' `writing`. They change the draft, and the notice that MEMORY.md
     is full.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, *, corrected: bool = False) -> None:
         self._runtime = runtime
         self._storage = storage
+        self._corrected = corrected
 
     def expect(self, candidate: Candidate) -> None:
         """Start to encode a candidate for which `near` will be called."""
@@ -116,6 +123,8 @@ class Merger:
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
         decision = await compute(decided, candidate, compared)
+        if self._corrected and draft.cause == "rules" and (decision.reason in WEIGHED or decision.against):
+            decision = Decision(action="add", target=None, reason="new")
         if candidate.only_as:
             changed = _changed(decision, near, draft)
             if changed is None:
@@ -162,6 +171,18 @@ class Merger:
             replaced.insert(0, await self.memory(draft.scope, target.stored))
         for memory in replaced:
             self._supersede(memory, identity, draft)
+        file = await self._file_of(turn, candidate, replaced, draft)
+        memory = record_of_candidate(candidate, turn, identity=identity, file=file)
+        draft.added.append(replace(memory, outdates=decision.outdates))
+        if named and decision.action == "add":
+            draft.note("supersede", "model", identity, turn=turn.id)
+        else:
+            draft.note(decision.action, decision.reason, identity, turn=turn.id)
+
+    async def _file_of(
+        self, turn: PendingTurn, candidate: Candidate, replaced: Sequence[MemoryRecord], draft: Draft
+    ) -> str:
+        """Return the file to which a candidate goes: MEMORY.md if it matters, does not pass, and has room there."""
         settings = self._runtime.settings_of(turn.session_key).auto_extract
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
         curated = curated and not (candidate.holds and candidate.holds.passes)
@@ -172,25 +193,21 @@ class Merger:
             await self._storage.ledger.set_notice(draft.scope.key, MEMORY_FULL)
             curated = False
         draft.room -= size if curated else 0
-        file = MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
-        memory = record_of_candidate(candidate, turn, identity=identity, file=file)
-        draft.added.append(replace(memory, outdates=decision.outdates))
-        if named and decision.action == "add":
-            draft.note("supersede", "model", identity, turn=turn.id)
-        else:
-            draft.note(decision.action, decision.reason, identity, turn=turn.id)
+        return MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
 
     async def draft_reworded(self, draft: Draft, candidates: Sequence[Candidate]) -> None:
         """Let a model's entries take the place of the rules' lines of the same turns that they say, together.
 
-        Their content tells, and never their quotation: a model may quote a whole message for one fact of it.
+        Their content tells, and never their quotation alone: a model may quote a whole message for one fact of it.
         """
         read = {one_line(candidate.content) for candidate in candidates if _is_read(candidate)}
         for memory in list(draft.by_rules):
             entries = [each for each in draft.added if each.turn == memory.turn and plain_of(each.text) in read]
             contents = [plain_of(each.text) for each in entries]
             text = plain_of(memory.text)
-            if entries and says("\n".join(contents), text, None) and await self._is_unedited(draft.scope, memory):
+            quoted = _share_within(text, [each.quote for each in entries]) >= _MADE_OF
+            said = bool(entries) and says("\n".join(contents), text, quoted=quoted)
+            if said and await self._is_unedited(draft.scope, memory):
                 words = statement_words(text)
                 nearest = max(entries, key=lambda each: len(words & statement_words(each.text)))
                 self._supersede(memory, nearest.id, draft)
@@ -213,7 +230,9 @@ class Merger:
             plain = plain_of(stored.entry.text)
             if same_text(plain) == same_text(candidate.content) or (turn.imported and stored.entry.at > turn.at):
                 continue
-            if speak_of_the_same(candidate.content, plain, item.cosine if item else None):
+            # The rules' line of the same message is the user's own sentence, which the model has read.
+            is_said = any(memory.id == identity for memory in draft.by_rules)
+            if is_said or speak_of_the_same(candidate.content, plain, item.cosine if item else None):
                 named.append(await self.memory(draft.scope, stored))
         return named
 
@@ -326,6 +345,19 @@ class Changer:
 def _is_read(candidate: Candidate) -> bool:
     """Return whether a model has said what a message means, and did not only point at it."""
     return bool(candidate.quote) and not candidate.only_as
+
+
+def _share_within(text: str, quotations: Sequence[str]) -> float:
+    """Return the share of a text's letters that stand in quotations of it, or in whose place it stands."""
+    plain = same_text(text)
+    held = [False] * len(plain)
+    for quotation in map(same_text, quotations):
+        if plain in quotation:
+            return 1.0
+        at = plain.find(quotation) if quotation else -1
+        if at >= 0:
+            held[at : at + len(quotation)] = [True] * len(quotation)
+    return sum(held) / max(1, len(plain))
 
 
 def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:

@@ -247,9 +247,10 @@ class BatchStage:
         earlier, turns = ([as_turn(turn, self._runtime.zone) for turn in part] for part in parts)
         verdict = await compute(judge, turns, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
         draft = Draft(scope, "batch", group)
-        if not verdict.keep:
-            return await self._filing.file(draft, [()] * len(group), empty=verdict.reason)
         draft.by_rules = list(await self._store.ledger.of_turns(scope.key, [turn.id for turn in group]))
+        if not (draft.by_rules or await self._reader.is_worth_reading(turns, earlier, verdict)):
+            reason = "uninformative" if verdict.keep else verdict.reason
+            return await self._filing.file(draft, [()] * len(group), empty=reason)
         turns, earlier = [await self._without_requests(part) for part in (turns, earlier)]
         reading = await self._reader.read(scope, settings, turns, draft.by_rules, earlier=earlier)
         draft.failed = reading.failed or (group[0].imported and reading.reason == OVER_BUDGET)

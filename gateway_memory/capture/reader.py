@@ -18,9 +18,12 @@ from extractor import (
     SummaryInput,
     Turn,
     Usage,
+    Verdict,
     clean,
     extract_rules,
-    statements,
+    meaning_of,
+    sentences,
+    statement_words,
 )
 from gateway_memory.capture.executor import known
 from gateway_memory.ground import get_logger
@@ -42,15 +45,22 @@ OVER_BUDGET: Final = "daily_limit"
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
-_MOST_STATEMENTS: Final = 16
-"""The newest statements of a batch whose nearest memories the model is given."""
+_MOST_COMPARED: Final = 16
+"""The newest sentences of a batch whose nearest memories the model is given."""
+_MOST_JUDGED: Final = 24
+"""The sentences of a batch of which one must tell something for a model to read it."""
+_BY_MEANING: Final = frozenset({"informative", "uninformative", "question_only", "one_off_order"})
+"""The prefilter's reasons of which the meaning of the sentences knows better."""
 _RELATED: Final = 0.2
-"""The cosine and the share of words, together, from which on a memory speaks of what a statement does."""
+"""The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
+_UNRELATED: Final = 0.15
+"""The cosine below which a statement has nothing to do with the message that it quotes."""
 _SAME: Final = 0.6
-"""The same, from which on it says what a statement does."""
+"""The same, from which on it says what the sentence says."""
 _MOST_KNOWN, _MOST_EARLIER = 6, 2
 _MOST_NAMED: Final = 500
-"""The newest memories whose names and dates a summary may tell."""
+"""The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
+_HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
 _SUMMARY_TOKENS: Final = 50_000
 """Enough for 24,000 characters of any script, a repair and both answers."""
 
@@ -98,9 +108,33 @@ class Reader:
         self._models = models
 
     @property
+    def corrects(self) -> bool:
+        """Whether a capable model reads batches, and says itself what its entries change."""
+        return self._models.model is not None and not self._runtime.settings.auto_extract.is_small
+
+    @property
     def has_model(self) -> bool:
         """Whether a model reads batches or makes summaries. Callers do not wait for it."""
         return any((self._models.extract, self._models.model, self._models.summaries))
+
+    async def is_worth_reading(self, turns: Sequence[Turn], earlier: Sequence[Turn], verdict: Verdict) -> bool:
+        """Return whether a batch may hold something to remember. verdict: the prefilter's.
+
+        Where a model would read it, the meaning of its sentences tells that best; an answer to a question may mean
+        nothing by itself. Without vectors, and without a model, the prefilter stands alone.
+        """
+        if (self._models.extract is None and self._models.model is None) or verdict.reason not in _BY_MEANING:
+            return verdict.keep
+        if verdict.keep and any("?" in turn.reply or "？" in turn.reply for turn in [*earlier[-1:], *turns[:-1]]):
+            return True
+        texts = _sentences(turns)[:_MOST_JUDGED]
+        encoder, vectors = await self._recaller.encoded(texts, NEAREST_SECONDS)
+        told = [
+            meaning.may_tell
+            for text, vector in zip(texts, vectors, strict=True)
+            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder))
+        ]
+        return any(told) if told else verdict.keep
 
     async def read(
         self,
@@ -134,7 +168,15 @@ class Reader:
 
         async def extracting() -> tuple[Extraction, Usage]:
             now = self._runtime.clock().astimezone(self._runtime.zone)
-            extraction = await model.extract(turns, known, kept, now=now, speaker=_speaker(scope), earlier=earlier)
+            extraction = await model.extract(
+                turns,
+                known,
+                kept,
+                now=now,
+                speaker=_speaker(scope),
+                earlier=earlier,
+                named=await self._named(scope),
+            )
             return extraction, extraction.usage
 
         extracted = await self._ask(wanted, extracting())
@@ -144,9 +186,28 @@ class Reader:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
         return Reading(
             answered=True,
-            candidates=extracted.candidates,
+            candidates=await self._borne_out(extracted.candidates, [*earlier, *turns]),
             retracted=extracted.retracted,
         )
+
+    async def _borne_out(self, candidates: Sequence[Candidate], turns: Sequence[Turn]) -> list[Candidate]:
+        """Return candidates without those that share neither a word nor a meaning with what they quote."""
+        before = ["", *(turn.reply for turn in turns)]
+        said = {turn.id: f"{reply}\n{turn.user}" for turn, reply in zip(turns, before, strict=False)}
+        apart = [
+            candidate
+            for candidate in candidates
+            if not (candidate.only_as or statement_words(candidate.content) & statement_words(said[candidate.turn]))
+        ]
+        texts = [text for each in apart for text in (one_line(each.content), one_line(said[each.turn]))]
+        _, vectors = await self._recaller.encoded(texts, NEAREST_SECONDS) if texts else ("", [])
+        invented = [
+            candidate
+            for candidate, one, other in zip(apart, vectors[::2], vectors[1::2], strict=True)
+            if one is not None and other is not None and float(one @ other) < _UNRELATED
+        ]
+        self._runtime.metrics.count("extraction.batch.left_out.not_said", len(invented))
+        return [candidate for candidate in candidates if candidate not in invented]
 
     async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
         assert self._models.extract is not None
@@ -163,9 +224,13 @@ class Reader:
         model = self._models.summaries
         if model is None or not await self._reserve(settings, _SUMMARY_TOKENS):
             return None
-        known = [stored.entry.text for stored in await self._recaller.newest(scope.key, _MOST_NAMED)]
-        summary = await self._ask(_SUMMARY_TOKENS, model.summarize(replace(given, known=known)))
+        given = replace(given, known=await self._named(scope))
+        summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
+
+    async def _named(self, scope: Scope) -> list[str]:
+        """Return memories whose names a model may know."""
+        return [stored.entry.text for stored in await self._recaller.newest(scope.key, _MOST_NAMED)]
 
     async def _near(
         self, scope: Scope, turns: Sequence[Turn], earlier: Sequence[Turn], hidden: frozenset[str]
@@ -176,11 +241,11 @@ class Reader:
         """
         near: dict[str, tuple[Stored, Known]] = {}
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
-            texts = [one_line(text) for turn in part for text in statements(turn.user[:LONGEST_READ])]
-            found = await self._recaller.nearest_each(
-                scope.key, texts[-_MOST_STATEMENTS:], NEAREST, timeout_seconds=NEAREST_SECONDS
+            texts = _sentences(part)[-_MOST_COMPARED:]
+            found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+            items = (
+                (item, _with_days(item)) for items in found for item in items if item.stored.entry.id not in hidden
             )
-            items = ((item, known(item)) for items in found for item in items if item.stored.entry.id not in hidden)
             for item, memory in sorted(items, key=lambda pair: _closeness(pair[1]), reverse=True):
                 if _closeness(memory) >= least:
                     near.setdefault(item.stored.entry.id, (item.stored, memory))
@@ -211,6 +276,17 @@ class Reader:
         return await self._ledger.reserve(
             self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
         )
+
+
+def _sentences(turns: Sequence[Turn]) -> list[str]:
+    """Return the sentences of turns; in Chinese a blank often ends one."""
+    texts = (one_line(each.text) for turn in turns for each in sentences(turn.user[:LONGEST_READ]))
+    return [part for text in texts for part in _HAN_BLANK.split(text)]
+
+
+def _with_days(item: Near) -> Known:
+    """Return a memory as a model is given it: with the note of its days."""
+    return replace(known(item), text=item.stored.entry.text)
 
 
 def _closeness(memory: Known) -> float:

@@ -456,7 +456,7 @@ def _same(one: Mention, other: Mention) -> Mention | None:
         for small, large in [sorted((first, second), key=lambda span: span.days)]
         if large.first <= small.first and small.last <= large.last
     ]
-    written, exact = one.written and other.written, one.exact or other.exact
+    written, exact = one.written or other.written, one.exact or other.exact
     spans = tuple(sorted(set(both)))
     return replace(one, end=other.end, spans=spans, written=written, exact=exact, weekday=False) if both else None
 

@@ -1,6 +1,5 @@
 """A whole memory with a model: what it finds, what it costs, what it fails at, and what the user can do about it."""
 
-import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

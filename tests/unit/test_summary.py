@@ -173,8 +173,8 @@ def test_an_empty_summary_is_an_answer() -> None:
 
 
 def test_what_the_memory_knows_may_stand_in_a_summary() -> None:
-    answer = {"topic": "Salt Road", "wanted": "", "done": "Sentence translated", "open": "", "next": "It opens on 11 April",
-              "decisions": [], "todos": []}  # fmt: skip
+    answer = {"topic": "Salt Road", "wanted": "", "done": "Sentence translated", "open": "",
+              "next": "It opens on 11 April", "decisions": [], "todos": []}  # fmt: skip
     seen = [Seen(kind="user", content="translate the sentence, and when do we open?")]
     known = ["The user's show Salt Road opens on 11 April 2026"]
     unknown, told = (summary_of(answer, SummaryInput(seen=seen, known=each)) for each in ([], known))
