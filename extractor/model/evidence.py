@@ -111,8 +111,8 @@ def pointed_at(answer: dict[str, Any], turns: Sequence[Turn]) -> Read:
     return _read(answer, list(given_turns(turns).values()), read)
 
 
-def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]:
-    """Return the ids of the memories of the rules that an answer takes back. Other ids do not count.
+def retracted_of(answer: dict[str, Any], kept: Sequence[Kept], known: Sequence[Known]) -> frozenset[str]:
+    """Return the ids of the memories that an answer takes back: of the rules, or known twice. Others do not count.
 
     Raises:
         ValueError: the answer does not have the requested format.
@@ -120,7 +120,7 @@ def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]
     ids = answer.get("retract", [])
     if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
         raise ValueError("retract is no list of strings")
-    return frozenset(ids) & {memory.id for memory in kept}
+    return frozenset(ids) & {*(memory.id for memory in kept), *(memory.id for memory in known)}
 
 
 def _read(
@@ -179,19 +179,21 @@ def _unfit(content: str) -> str:
 def _holds(text: object, candidate: Candidate, turn: Turn, said: Sources) -> Holds | None:
     """Return when an entry holds by its own field; None where its words are to tell.
 
-    Of its days, somebody must have spoken. What holds always does so whatever day its words name as past; an ordinary
-    slip is to say so of what is ahead.
+    Of its days, somebody must have spoken. What holds always, or since a day, has no note, whatever day its words name
+    as past; an ordinary slip is to say so of what is ahead.
     """
     if not isinstance(text, str):
         return None
     day = turn.at.date()
     if text.strip().casefold() in ("always", "总是", "一直"):
         worded = holds_of(candidate.content, day, standing=traits_of(candidate.category).standing)
-        return Holds(exact=True) if worded.behind or worded.unsure else None
+        return None if worded.coming(day) or worded.until else Holds(exact=True)
     holds = holds_of(_MONTH.sub(_month, text), day)
     spans = [*holds.on, *([day_span(holds.until)] if holds.until else [])]
     if holds.unsure or not (spans or holds.every) or not said.tell(spans):
         return None
+    if holds.begins and not holds.every and holds.until is None and holds.on[0].first <= day:
+        return Holds(exact=True)
     return replace(holds, exact=False)
 
 

@@ -134,7 +134,7 @@ class Model:
                 entries = believed(
                     answer, turns, now, known=known, kept=kept, earlier=earlier, named=named, speaker=speaker
                 )
-                return entries, retracted_of(answer, kept)
+                return entries, retracted_of(answer, kept, known)
 
             ((candidates, left_out), retracted), usage = await self._ask(system, message, schema, read)
         except ModelError as error:

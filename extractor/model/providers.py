@@ -101,16 +101,18 @@ class _OpenAI:
         self._model = model
         self._client = openai.AsyncOpenAI(**_arguments(openai, key, settings))
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
-        # of OpenAI's own models refuse.
+        # of OpenAI's own models refuse. Of a server of one's own, Ollama asks a model so not to think aloud.
         self._limit = "max_tokens" if settings.base_url else "max_completion_tokens"
-        self._sampling = {"temperature": 0} if settings.base_url else {}
+        self._asked: dict[str, Any] = {"temperature": 0} if settings.base_url else {}
+        if settings.base_url and not settings.api_key_env:
+            self._asked["reasoning_effort"] = "none"
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": "system", "content": system}, *({"role": r, "content": t} for r, t in messages)],
             self._limit: MAX_OUTPUT_TOKENS,
-            **self._sampling,
+            **self._asked,
         }
         if form == "schema":
             form_of = {"name": "memory", "strict": True, "schema": schema}
@@ -126,8 +128,9 @@ class _OpenAI:
             usage = _usage(response, ("prompt_tokens", "completion_tokens"), str(request), text)
             return Answer(text=text, truncated=choice.finish_reason == "length", usage=usage)
         except self._sdk.OpenAIError as error:
-            if self._sampling and "temperature" in str(getattr(error, "body", "")):
-                self._sampling = {}
+            body = str(getattr(error, "body", ""))
+            if refused := [name for name in self._asked if name in body]:
+                self._asked = {name: value for name, value in self._asked.items() if name not in refused}
                 return await self.ask(system, messages, schema, form)
             raise _translated(error, self._sdk, form) from None
         except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it

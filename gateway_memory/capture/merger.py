@@ -14,6 +14,7 @@ from extractor import (
     Meaning,
     asked_for,
     clauses_of,
+    differ,
     doubt_of,
     frame_of,
     meaning_of,
@@ -25,7 +26,7 @@ from extractor import (
     understood,
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
-from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS, TWIN
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
@@ -241,9 +242,16 @@ class Merger:
         draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=by))
         draft.by_rules = [each for each in draft.by_rules if each.id != memory.id]
 
-    async def draft_retraction(self, memory: MemoryRecord, draft: Draft) -> None:
-        """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
+    async def draft_retraction(self, identity: str, draft: Draft) -> None:
+        """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced.
+
+        Another memory gives way if one that stands says it as well.
+        """
         scope = draft.scope
+        memory = next((each for each in draft.by_rules if each.id == identity), None)
+        if memory is None:
+            await self._draft_twin(identity, draft)
+            return
         if not await self._is_unedited(scope, memory):
             return
         draft.by_rules.remove(memory)
@@ -255,10 +263,22 @@ class Merger:
             for item in change.plan.retired
             if item.replaced_by == memory.id
         }
-        for identity, state in (await self._storage.ledger.states(scope.key, list(replaced))).items():
+        for before, state in (await self._storage.ledger.states(scope.key, list(replaced))).items():
             if state == ("superseded", memory.id):
-                draft.added.append(replaced[identity])
-                draft.note("restored", "model", identity, turn=memory.turn)
+                draft.added.append(replaced[before])
+                draft.note("restored", "model", before, turn=memory.turn)
+
+    async def _draft_twin(self, identity: str, draft: Draft) -> None:
+        stored = await self._storage.recaller.get(draft.scope.key, identity)
+        if stored is None or not is_writable(stored.file):
+            return
+        text = plain_of(stored.entry.text)
+        (near,) = await self._storage.recaller.nearest_each(draft.scope.key, [text], NEAREST, timeout_seconds=None)
+        others = [item for item in near if item.stored.entry.id != identity and (item.cosine or 0.0) >= TWIN]
+        other = next((item for item in others if not differ(text, plain_of(item.stored.entry.text))), None)
+        if other:
+            self._supersede(await self.memory(draft.scope, stored), other.stored.entry.id, draft)
+            draft.note("update", "known", other.stored.entry.id)
 
     async def _is_unedited(self, scope: Scope, memory: MemoryRecord) -> bool:
         stored = await self._storage.recaller.get(scope.key, memory.id)

@@ -75,7 +75,7 @@ class Filing:
         it is asked again under the lock; saved once more, they are skipped as known.
 
         empty: the reason to record for a turn without candidates.
-        retracted: the ids of those memories of the rules that the model found to be wrong.
+        retracted: the ids of memories of the rules that the model found to be wrong, and of those that stand twice.
         holds: whether no text of the turns was forgotten since the model read them; it is asked again under the lock.
         """
         scope = draft.scope
@@ -93,8 +93,8 @@ class Filing:
             if holds and not await holds():
                 return False
             draft.room = await self._merger.room(scope)
-            for memory in [memory for memory in draft.by_rules if memory.id in retracted]:
-                await self._merger.draft_retraction(memory, draft)
+            for identity in retracted:
+                await self._merger.draft_retraction(identity, draft)
             near = await self._merger.near(scope, [candidate for _, candidate in kept])
             for (turn, candidate), nearest in zip(kept, near, strict=True):
                 await self._merger.draft_candidate(turn, candidate, nearest, draft)

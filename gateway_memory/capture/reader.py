@@ -20,6 +20,7 @@ from extractor import (
     Usage,
     Verdict,
     clean,
+    differ,
     extract_rules,
     meaning_of,
     sentences,
@@ -27,6 +28,7 @@ from extractor import (
 )
 from gateway_memory.capture.executor import known
 from gateway_memory.ground import get_logger
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
@@ -45,6 +47,8 @@ OVER_BUDGET: Final = "daily_limit"
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
+_VECTOR_SECONDS: Final = 10
+"""How long a batch waits for vectors: nobody waits for it, and a model's call lasts seconds anyway."""
 _MOST_COMPARED: Final = 16
 """The newest sentences of a batch whose nearest memories the model is given."""
 _MOST_JUDGED: Final = 24
@@ -55,6 +59,9 @@ _RELATED: Final = 0.2
 """The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
 _UNRELATED: Final = 0.15
 """The cosine below which a statement has nothing to do with the message that it quotes."""
+TWIN: Final = 0.75
+"""The cosine from which on two memories may say the same."""
+_MOST_LOOKED_AT, _MOST_TWINS = 100, 6
 _SAME: Final = 0.6
 """The same, from which on it says what the sentence says."""
 _MOST_KNOWN, _MOST_EARLIER = 6, 2
@@ -106,6 +113,8 @@ class Reader:
         self._ledger = ledger
         self._recaller = recaller
         self._models = models
+        self._looked: dict[str, str] = {}
+        """The day on which each scope was searched for what stands twice."""
 
     @property
     def corrects(self) -> bool:
@@ -128,7 +137,7 @@ class Reader:
         if verdict.keep and any("?" in turn.reply or "？" in turn.reply for turn in [*earlier[-1:], *turns[:-1]]):
             return True
         texts = _sentences(turns)[:_MOST_JUDGED]
-        encoder, vectors = await self._recaller.encoded(texts, NEAREST_SECONDS)
+        encoder, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS)
         told = [
             meaning.may_tell
             for text, vector in zip(texts, vectors, strict=True)
@@ -162,6 +171,9 @@ class Reader:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
         known = [memory for _, memory in near]
+        if not settings.is_small:
+            listed = hidden.union(memory.id for memory in known)
+            known += [twin for twin in await self._twins(scope) if twin.id not in listed]
         wanted = model.cost_at_most(turns, known, kept, earlier)
         if not await self._reserve(settings, wanted):
             return Reading(reason=OVER_BUDGET)
@@ -200,7 +212,7 @@ class Reader:
             if not (candidate.only_as or statement_words(candidate.content) & statement_words(said[candidate.turn]))
         ]
         texts = [text for each in apart for text in (one_line(each.content), one_line(said[each.turn]))]
-        _, vectors = await self._recaller.encoded(texts, NEAREST_SECONDS) if texts else ("", [])
+        _, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS) if texts else ("", [])
         invented = [
             candidate
             for candidate, one, other in zip(apart, vectors[::2], vectors[1::2], strict=True)
@@ -228,6 +240,23 @@ class Reader:
         summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
 
+    async def _twins(self, scope: Scope) -> list[Known]:
+        """Return memories that may stand twice, beside each other; once a day."""
+        today = self._runtime.today()
+        if self._looked.get(scope.key) == today:
+            return []
+        self._looked[scope.key] = today
+        newest = await self._recaller.newest(scope.key, _MOST_LOOKED_AT)
+        texts = [plain_of(stored.entry.text) for stored in newest]
+        found = await self._recaller.nearest_each(scope.key, texts, 2, timeout_seconds=_VECTOR_SECONDS)
+        twins: dict[str, Known] = {}
+        for stored, text, items in zip(newest, texts, found, strict=True):
+            other = next((item for item in items if item.stored.entry.id != stored.entry.id), None)
+            if other and (other.cosine or 0.0) >= TWIN and not differ(text, plain_of(other.stored.entry.text)):
+                pair = (_with_days(replace(other, stored=stored)), _with_days(other))
+                twins.update((each.id, each) for each in pair)
+        return list(twins.values())[:_MOST_TWINS]
+
     async def _named(self, scope: Scope) -> list[str]:
         """Return memories whose names a model may know."""
         return [stored.entry.text for stored in await self._recaller.newest(scope.key, _MOST_NAMED)]
@@ -242,7 +271,7 @@ class Reader:
         near: dict[str, tuple[Stored, Known]] = {}
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
             texts = _sentences(part)[-_MOST_COMPARED:]
-            found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+            found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
             items = (
                 (item, _with_days(item)) for items in found for item in items if item.stored.entry.id not in hidden
             )

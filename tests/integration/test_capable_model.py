@@ -217,3 +217,26 @@ def test_nothing_that_a_model_replaces_wrongly_is_lost(answers: list[tuple[int, 
                     assert "Nothing" not in answered, (before, lines(folder))
 
     asyncio.run(live())
+
+
+@pytest.mark.files
+async def test_what_stands_twice_is_shown_once_a_day_and_gives_way(
+    provider: Provider, opened: Open, tmp_path: Path
+) -> None:
+    twice = ("The user's sister Ana lives in Leeds.", "Ana, the user's sister, is living in Leeds.")
+    async with opened() as memory:
+        session = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+        file = tmp_path / "MEMORY.md"
+        await memory.save_fact(session, content=twice[0])
+        file.write_text(f"{file.read_text('utf-8') if file.exists() else ''}\n- {twice[1]}\n", "utf-8")
+        await memory.save_fact(session, content="The user collects stamps from Peru.")
+
+        def answer(asked: dict[str, Any]) -> Say:
+            known = shown(asked, "known")
+            return Say(text=found(retract=[row["id"] for row in known if row["text"] in (twice[0], "stamps")]))
+
+        provider.always = answer
+        await say(memory, "Remember that the spare key is under the blue pot.")
+        assert {twice[0], twice[1]} <= {row["text"] for row in shown(provider.asked[0], "known")}
+        assert sum("Leeds" in line for line in lines(tmp_path)) == 1
+        assert any("stamps" in line for line in lines(tmp_path))

@@ -60,11 +60,17 @@ async def read(model: Model, turns: list[Turn] = TURNS) -> list[tuple[int, str]]
     return [(candidate.turn, candidate.content) for candidate in done.candidates]
 
 
+def conversation(asked: dict[str, Any]) -> str:
+    """The new turns of a request; those before are shown for what they mean."""
+    message: str = asked["messages"][-1]["content"]
+    return message.partition("<conversation>")[2]
+
+
 def reader(most: int) -> "Any":
     """A server that keeps what it is told, and takes at most `most` of the turns at once."""
 
     def answer(asked: dict[str, Any]) -> Step:
-        told = asked["messages"][-1]["content"]
+        told = conversation(asked)
         given = [text for text in SAID.values() if text[:20] in told]
         if len(given) > most:
             return Fail(status=400, message=TOO_LONG)
@@ -99,7 +105,7 @@ async def test_all_turns_of_a_long_absence_are_read(provider: Provider) -> None:
     ]
     async with asking(settings_of(provider)) as model:
         await read(model, turns)
-    told = [asked["messages"][-1]["content"] for asked in provider.asked]
+    told = [conversation(asked) for asked in provider.asked]
     assert len(told) > 1
     for turn in turns:
         assert sum(f"Line {turn.id}." in text for text in told) == 1
@@ -143,6 +149,31 @@ async def test_a_server_of_ones_own_is_asked_at_temperature_0(provider: Provider
     async with asking(settings_of(provider)) as model:
         await read(model)
     assert provider.asked[-1]["temperature"] == 0
+
+
+@pytest.mark.parametrize(("key", "asked_not_to"), [("", True), ("SOME_KEY", False)])
+async def test_a_server_of_ones_own_is_asked_not_to_think(
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    key: str,
+    asked_not_to: bool,  # noqa: FBT001 - a column
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "secret")
+    settings = ExtractorSettings(model="qwen3", base_url=f"{provider.url}/v1", api_key_env=key)
+    model = Model(settings)
+    await model.extract(TURNS, [], now=NOW, speaker="the owner")
+    await model.close()
+    assert (provider.asked[-1].get("reasoning_effort") == "none") is asked_not_to
+    assert settings.is_small is asked_not_to
+
+
+async def test_what_a_server_does_not_know_is_left_out(provider: Provider) -> None:
+    refused = Fail(status=400, message="reasoning_effort: Input should be 'low', 'medium' or 'high'")
+    provider.always = lambda asked: refused if "reasoning_effort" in asked else Say(text=found())
+    model = Model(ExtractorSettings(model="qwen3", base_url=f"{provider.url}/v1"))
+    await model.extract(TURNS, [], now=NOW, speaker="the owner")
+    await model.close()
+    assert [("reasoning_effort" in asked, asked["temperature"]) for asked in provider.asked] == [(True, 0), (False, 0)]
 
 
 async def test_a_refused_temperature_is_left_out(provider: Provider) -> None:

@@ -289,6 +289,15 @@ def test_what_holds_always_has_no_day_though_its_words_name_one() -> None:
     assert not read(content, said, holds="always").holds.on  # type: ignore[union-attr]
 
 
+def test_what_is_so_since_a_day_stays_so() -> None:
+    holds = read(
+        "The user's oven has been broken since yesterday", "the oven's dead since yesterday", holds="since 2026-12-09"
+    ).holds
+    assert holds is not None
+    assert not holds.passes
+    assert not holds.on
+
+
 def test_an_entry_replaces_only_what_the_model_was_shown() -> None:
     answer = {"entries": [{**entry("The user lives in Cork", "I live in Cork now"), "replaces": ["k", "r", "x", 7]}]}
     known = [Known(id="k", text="The user lives in Leeds", cosine=None, overlap=0.0, importance="normal")]
