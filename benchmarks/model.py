@@ -7,7 +7,7 @@ small machine, and no part of CI.
 traps: what looks like a fact and is none. They were written by somebody who had not seen the prompt. Each goes through
 the very calls of a gateway twice, by the rules alone and with the model, with the clock at its days. Printed:
 
-    batches   per call of the model: tokens in and out, seconds; entries that were believed or point at a sentence of
+    batches   per call of the model: tokens in and out, seconds; calls, tokens and dollars of 1,000 turns; entries that were believed or point at a sentence of
               the user, and those refused, and why
     facts     of 25, those that a standing memory says; said: by half of the fact's content words and all its numbers
     traps     standing memories that say what a trap says
@@ -106,11 +106,20 @@ def report(week: Row, rules: Run, model: Run) -> dict[str, Any]:
     by_rules = {fact for fact in facts if any(says(text, fact) for text in rules.stored)}
     by_model = {fact for fact in facts if any(says(text, fact) for text in model.stored)}
     seconds = sorted(seconds for seconds, _ in model.calls)
+    thousands = sum(len(day["turns"]) for day in week["days"]) / 1000
+    read, written = (sum(getattr(each.usage, name) for each in done) for name in ("input_tokens", "output_tokens"))
+    prices = load_config().defaults.auto_extract
     return {
         "calls": len(model.calls),
         "failed": dict(Counter(result.kind for _, result in model.calls if isinstance(result, ModelError))),
         "tokens_in": sum(each.usage.input_tokens for each in done) / max(1, len(done)),
         "tokens_out": sum(each.usage.output_tokens for each in done) / max(1, len(done)),
+        "of_1000_turns": {
+            "calls": round(len(model.calls) / thousands),
+            "tokens_in": round(read / thousands),
+            "tokens_out": round(written / thousands),
+            "dollars": (read * prices.input_price + written * prices.output_price) / 1_000_000 / thousands,
+        },
         "seconds_median": seconds[len(seconds) // 2] if seconds else 0.0,
         "entries_kept": sum(not each.only_as for each in candidates),
         "entries_pointing": sum(bool(each.only_as) for each in candidates),
