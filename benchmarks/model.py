@@ -7,8 +7,8 @@ small machine, and no part of CI.
 traps: what looks like a fact and is none. They were written by somebody who had not seen the prompt. Each goes through
 the very calls of a gateway twice, by the rules alone and with the model, with the clock at its days. Printed:
 
-    batches   per call of the model: tokens in and out, seconds; calls, tokens and dollars of 1,000 turns; entries that were believed or point at a sentence of
-              the user, and those refused, and why
+    batches   per call of the model: tokens in and out, seconds; of 1,000 turns: calls, tokens, dollars; entries that
+              were believed or point at a sentence of the user, and those refused, and why
     facts     of 25, those that a standing memory says; said: by half of the fact's content words and all its numbers
     traps     standing memories that say what a trap says
     lost      facts that the rules alone have, and the model's run has not

@@ -100,7 +100,9 @@ class Candidate:
 
     content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
-    supersedes: ids of memories that it replaces, according to a host. holds: when it holds, None: as its words tell.
+    cues: words and short questions by which somebody may ask for it: searched, and never told.
+    supersedes: ids of memories that it replaces, according to a host or a model. holds: when it holds, None: as its
+    words tell.
     expires: its last day, where a host knows no more.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     doubt: why a person should review it, if that was seen when it was read.
@@ -116,6 +118,7 @@ class Candidate:
     importance: Importance
     confidence: float
     entities: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
     explicit: bool = False
     supersedes: tuple[str, ...] = ()
     expires: date | None = None

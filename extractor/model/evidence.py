@@ -37,6 +37,7 @@ _PATTERNS: Final = table("believing").patterns()
 
 LONGEST_CONTENT: Final = 400  # characters
 LONGEST_POINTED_AT: Final = 300
+LONGEST_CUE, MOST_CUES = 80, 3
 SHORTEST_CONTENT: Final = 3  # letters
 CONFIDENCE: Final = 0.8
 """Of an entry: a model's own number tells nothing."""
@@ -90,6 +91,7 @@ def believed(
             type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(candidate.content) else "W",
             entities=tuple(dict.fromkeys([*entities_of(candidate.content), *entities_of(named)])),
             supersedes=tuple(each for each in replaced if each in ids) if isinstance(replaced, list) else (),
+            cues=_cues(entry.get("cues")),
             holds=_holds(entry.get("holds"), candidate, turn, said),
         )
         return _problem(candidate.content, said, now) or ("" if said.has_person(named) else "not_said"), candidate
@@ -195,6 +197,13 @@ def _holds(text: object, candidate: Candidate, turn: Turn, said: Sources) -> Hol
     if holds.begins and not holds.every and holds.until is None and holds.on[0].first <= day:
         return Holds(exact=True)
     return replace(holds, exact=False)
+
+
+def _cues(words: object) -> tuple[str, ...]:
+    """Return the words by which an entry may be asked for; what is odd among them is left out."""
+    texts = [" ".join(each.split()) for each in words if isinstance(each, str)] if isinstance(words, list) else []
+    fit = (each for each in texts if 0 < len(each) <= LONGEST_CUE and not _unfit(each))
+    return tuple(dict.fromkeys(fit))[:MOST_CUES]
 
 
 def _month(match: re.Match[str]) -> str:

@@ -30,8 +30,8 @@ _PATTERNS: Final = table("believing").patterns()
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
 LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
 LONGEST_REPLY: Final = 160  # characters of what the user agrees to: its end, where an assistant asks
-LONGEST_ASKED: Final = 240  # characters of the end of a reply that asks or lists
-LONGEST_EARLIER: Final = 160  # characters of a message that was read before, and of the end of its reply
+LONGEST_ASKED: Final = 200  # characters of the end of a reply that asks or lists
+LONGEST_EARLIER: Final = 120  # characters of a message that was read before, and of the end of its reply
 MOST_ENTRIES: Final = 12
 MOST_EARLIER: Final = 2
 
@@ -74,6 +74,7 @@ _FULL_ENTRY: Final = {
     "category": _ENTRY["category"],
     "importance": _ENTRY["importance"],
     "replaces": list_schema(text_schema()),
+    "cues": list_schema(text_schema()),
 }
 SMALL_SCHEMA: Final = object_schema(entries=list_schema(object_schema(**_ENTRY), maxItems=MOST_ENTRIES))
 FULL_SCHEMA: Final = object_schema(

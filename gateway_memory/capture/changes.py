@@ -454,6 +454,7 @@ def _candidate(review: Review, text: str, day: date) -> Candidate:
         importance=memory.importance,
         confidence=1.0,
         entities=memory.entities,
+        cues=() if text else memory.cues,
         explicit=True,
         supersedes=(*((review.against,) if review.against else ()), *review.supersedes),
         holds=None if text else holds_of(memory.text, day, standing=traits_of(memory.category).standing),

@@ -202,6 +202,7 @@ def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: st
         importance=candidate.importance,
         confidence=candidate.confidence,
         entities=candidate.entities,
+        cues=candidate.cues,
         turn=turn.id,
         expires=holds.last.isoformat() if holds.last else "",
         quote=one_line(candidate.quote),

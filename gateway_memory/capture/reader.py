@@ -55,7 +55,7 @@ _MOST_JUDGED: Final = 24
 """The sentences of a batch of which one must tell something for a model to read it."""
 _BY_MEANING: Final = frozenset({"informative", "uninformative", "question_only", "one_off_order"})
 """The prefilter's reasons of which the meaning of the sentences knows better."""
-_RELATED: Final = 0.2
+_RELATED: Final = 0.22
 """The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
 _UNRELATED: Final = 0.15
 """The cosine below which a statement has nothing to do with the message that it quotes."""
@@ -64,7 +64,7 @@ TWIN: Final = 0.75
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
 _SAME: Final = 0.6
 """The same, from which on it says what the sentence says."""
-_MOST_KNOWN, _MOST_EARLIER = 6, 2
+_MOST_KNOWN, _MOST_EARLIER = 5, 2
 _MOST_NAMED: Final = 500
 """The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
 _HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")

@@ -28,6 +28,7 @@ class MemoryRecord:
     """A memory. A new field needs a default, since older stored records lack it.
 
     at: when it was said, in epoch seconds.
+    cues: words and short questions by which somebody may ask for it; they are searched, and never told.
     turn: the number of the turn that it was extracted from, or 0.
     expires: the last day (YYYY-MM-DD) on which it holds, or "".
     quote: the user's own words from which a model extracted it, or "".
@@ -46,6 +47,7 @@ class MemoryRecord:
     importance: Literal["high", "normal"] = "normal"
     confidence: float = 1.0
     entities: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
     turn: int = 0
     expires: str = ""
     quote: str = ""
@@ -66,7 +68,7 @@ class MemoryRecord:
         """Return the record for an export: every field except those that are only meaningful in this store."""
         row = {name: value for name, value in asdict(self).items() if name not in _NOT_EXPORTED}
         at = datetime.fromtimestamp(self.at, UTC).isoformat()
-        lists = {"entities": list(self.entities), "annotations": list(self.annotations)}
+        lists = {name: list(getattr(self, name)) for name in ("entities", "cues", "annotations")}
         return {**row, **lists, "at": at, "session": self.session_key}
 
 

@@ -245,11 +245,17 @@ def _entry(
         importance=importance,
         confidence=block.confidence,
         session=memory.session_key if memory else "",
-        heading=block.heading if block.kind == "paragraph" else noted(block.annotations).get("trigger", ""),
+        heading=block.heading if block.kind == "paragraph" else _asked_by(block, memory),
         until=_until(holds, block, memory),
         turn=memory.turn if memory else 0,
         standing=standing,
     )
+
+
+def _asked_by(block: Block, memory: MemoryRecord | None) -> str:
+    """Return the words by which a line may be asked for; those of a model hold for the words that it has written."""
+    cues = memory.cues if memory and memory.text == block.text else ()
+    return "; ".join(filter(None, [noted(block.annotations).get("trigger", ""), *cues]))
 
 
 def _until(holds: Holds, block: Block, memory: MemoryRecord | None) -> str:

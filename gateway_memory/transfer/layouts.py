@@ -158,6 +158,7 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         importance="high" if raw.get("importance") == "high" else "normal",
         confidence=_share(raw.get("confidence", 1.0)),
         entities=_names(raw.get("entities")),
+        cues=_names(raw.get("cues")),
         session_key=_session_key(session, own=own),
         expires=last,
         outdates=outdates if own and _ID.fullmatch(outdates) else "",

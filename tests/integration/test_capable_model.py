@@ -240,3 +240,19 @@ async def test_what_stands_twice_is_shown_once_a_day_and_gives_way(
         assert {twice[0], twice[1]} <= {row["text"] for row in shown(provider.asked[0], "known")}
         assert sum("Leeds" in line for line in lines(tmp_path)) == 1
         assert any("stamps" in line for line in lines(tmp_path))
+
+
+async def test_a_memory_is_found_by_its_cues_which_nobody_is_told(
+    provider: Provider, opened: Open, tmp_path: Path
+) -> None:
+    cues = ["what do I do for a living?", "job"]
+    fact = entry("The user paints stage sets for the municipal opera.", "I paint sets for the opera", cues=cues)
+    provider.always = noting(fact)
+    async with opened() as memory:
+        await say(memory, "I paint sets for the opera, by the way. Which glue holds canvas?")
+        session = await memory.start_session("agent:main:telegram:direct:2", user=OWNER)
+        (hit,) = await memory.search(session, "what do I do for a living?", limit=1)
+        assert hit.text.startswith("The user paints stage sets")
+        told = session.opening + (await memory.before_reply(session, "what do I do for a living?")).text
+        assert "for a living" not in told.replace("what do I do for a living?", "")
+        assert all("living" not in line for line in lines(tmp_path))

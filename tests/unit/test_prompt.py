@@ -107,7 +107,7 @@ def test_a_capable_model_sees_what_a_person_would_see() -> None:
         '[{"id": "k1", "text": "The user lives in Leeds"}]',
         "</known>",
         "<earlier>",
-        f'User: "{"x" * 160}"',
+        f'User: "{"x" * 120}"',
         'Assistant: "How are you?"',
         "</earlier>",
         "<conversation>",
@@ -142,5 +142,5 @@ def test_the_example_of_a_capable_model_holds_what_it_is_told(said: str) -> None
     assert (len(entries), left_out) == (2, [])
     assert all(entry.holds for entry in entries)
     assert [entry.supersedes for entry in entries] == [("m1",), ()]
-    assert json.loads(answer)["retract"] == ["r1"]
+    assert all(entry.cues for entry in entries)
     assert list(json.loads(answer)["entries"][0]) == list(FULL_SCHEMA["properties"]["entries"]["items"]["properties"])  # type: ignore[index]

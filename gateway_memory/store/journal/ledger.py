@@ -18,13 +18,14 @@ from gateway_memory.store.withheld import Withheld
 
 # Convert records to rows of the table `memories` and back. Functions over a connection in a transaction.
 
-_STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities", "session_id", "annotations"))
+_LISTS: Final = ("entities", "cues")
+_STORED: Final = tuple(name for name in RECORD_FIELDS if name not in (*_LISTS, "session_id", "annotations"))
 """The fields of a record that have a column of the same name. A new field needs a column, added by a migration.
 
-`entities` is stored as JSON. The session of a memory is stored in `session_memories`, its annotations in its document.
+Lists are stored as JSON. The session of a memory is stored in `session_memories`, its annotations in its document.
 """
 _COLUMNS: Final = ", ".join(_STORED)
-MEMORY_COLUMNS: Final = ("state", "replaced_by", "changed_at", "entities", *_STORED)
+MEMORY_COLUMNS: Final = ("state", "replaced_by", "changed_at", *_LISTS, *_STORED)
 """All columns but the scope."""
 
 
@@ -38,15 +39,21 @@ def save_memories(database: Database, plan: Plan) -> None:
 
 def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
     """Return the stored records of these memories, by id."""
-    query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
+    query = f"SELECT {', '.join(_LISTS)}, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
     rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
-    records = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
+    records = (_record(row) for row in rows)
     return {record.id: record for record in records}
+
+
+def _record(row: Sequence[Any]) -> MemoryRecord:
+    entities, cues, *values = row
+    return MemoryRecord(**dict(zip(_STORED, values, strict=True)), entities=_names(entities), cues=_names(cues))
 
 
 def _row(plan: Plan, memory: MemoryRecord, state: str, replaced_by: str) -> tuple[Any, ...]:
     values = (getattr(memory, name) for name in _STORED)
-    return (plan.scope, state, replaced_by, plan.at, json.dumps(memory.entities), *values)
+    lists = (json.dumps(getattr(memory, name)) for name in _LISTS)
+    return (plan.scope, state, replaced_by, plan.at, *lists, *values)
 
 
 def _names(body: str) -> tuple[str, ...]:
@@ -240,7 +247,7 @@ class Ledger(Table):
                 return state == "active" or (state not in _REMOVED and not hidden.says(memory.text))
 
             return {
-                identity: memory if may_be_shown(memory) else replace(memory, text="", quote="", entities=())
+                identity: memory if may_be_shown(memory) else replace(memory, text="", quote="", entities=(), cues=())
                 for identity, memory in memories.items()
             }
 
