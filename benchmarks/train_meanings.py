@@ -5,11 +5,13 @@ It writes extractor/tables/directions.txt from benchmarks/said/, which has a fil
 to keep something ("note": "what" of its row is the part that is asked for, which asks no more), what is not its
 speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what it asks of it (the
 "intent" of its row). Of the parts of a message they tell which takes back what was said before it ("unsays"), corrects
-it ("mends"), or announces another's words behind it ("introduces"). `--left-out` prints first what each head finds of a
-hand when trained on all others, and takes ten minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON
-lines (kind, before, after) like tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in
-which hardly anything changes. A ridge regression tells the second statements that change the first from all others.
-Without them that direction stays as it is.
+it ("mends"), or announces another's words behind it ("introduces").
+
+`--left-out` prints first what each head finds of a hand when trained on all others, and takes ten minutes.
+`--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
+tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes. A
+ridge regression tells the second statements that change the first from all others. Without them that direction stays as
+it is.
 """
 
 import argparse
