@@ -4,11 +4,14 @@ It writes extractor/tables/directions.txt from benchmarks/said/, which has a fil
 (text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), what asks
 to keep something ("note": "what" of its row is the part that is asked for, which asks no more), what is not its
 speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what it asks of it (the
-"intent" of its row). `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten
-minutes. `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
-tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes.
-A ridge regression tells the second statements that change the first from all others. Without them that direction stays
-as it is.
+"intent" of its row). Of the parts of a message they tell which takes back what was said before it ("unsays"), corrects
+it ("mends"), or announces another's words behind it ("introduces").
+
+`--left-out` prints first what each head finds of a hand when trained on all others, and takes ten minutes.
+`--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
+tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes. A
+ridge regression tells the second statements that change the first from all others. Without them that direction stays as
+it is.
 """
 
 import argparse
@@ -25,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractor.language.sentences import sentences
-from extractor.meaning import ACTS, NOTE, WORDS, Act, Kind, direction_of, words_of
+from extractor.meaning import ACTS, NOTE, WORDS, Act, Kind, Part, direction_of, words_of
+from extractor.parts import parts_of
 from recall.encoding.encoder import BundledEncoder
 
 RIDGE, LOGISTIC_RIDGE = 0.004, 0.33
@@ -42,6 +46,8 @@ ACT_OF: dict[str, Act] = {
     "recall_when": "recall",
     "dont_note_this": "not_note",
 }
+PART_OF: dict[str, Part] = {"unsay": "unsays", "mend": "mends", "introduce": "introduces"}
+PART = "part"  # of a message in which it does nothing to the others
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
 SAID = Path(__file__).parent / "said"
@@ -93,13 +99,16 @@ class Said:
 
 
 def hands() -> Iterator[Row]:
-    """The rows of all hands, and the part of a note that is asked for as a row of its own."""
+    """The rows of all hands; what a note asks to keep, and the parts of what is kept, as rows of their own."""
     for path in sorted(SAID.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row = {**json.loads(line), "hand": path.stem}
             yield row
             if "what" in row:
                 yield {"text": row["what"], "act": "tell", "keep": row["keep"], "hand": path.stem}
+            if row.get("keep", 0) > 0:
+                parts = (row["text"][part.start : part.stop].strip() for part in parts_of(row["text"]))
+                yield from ({"text": part, "act": PART, "hand": path.stem} for part in parts)
 
 
 def talk(path: Path) -> list[str]:
@@ -163,9 +172,17 @@ def labels_of(rows: list[Row]) -> dict[Kind, tuple[Which, Which]]:
         "keep": (labelled, keep),
         "wish": (labelled, keep & (act == "wish")),
         "note": (labelled, act == "note"),
-        "borrowed": (labelled, ~keep & np.isin(act, ("borrowed", "suppose"))),
-        "meta": (np.ones(len(rows), bool), act == "meta"),
+        "borrowed": (labelled & (act != "unsay"), ~keep & np.isin(act, ("borrowed", "suppose"))),
+        "meta": (~np.isin(act, (*PART_OF, PART)), act == "meta"),
     }
+
+
+def of_parts(rows: list[Row]) -> dict[str, tuple[Which, Which]]:
+    """The same for what a part of a message does to the others. A change or what is borrowed may do it, too."""
+    act = np.array([row["act"] for row in rows])
+    own = np.isin(act, (*PART_OF, PART))
+    used = own | np.array(["keep" in row for row in rows]) & ~np.isin(act, ("change", "borrowed", "suppose", "meta"))
+    return {name: (used, act == of_act) for of_act, name in PART_OF.items()}
 
 
 def report(said: Said, rows: list[Row]) -> None:
@@ -261,6 +278,8 @@ def main() -> None:
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, (used, of_kind) in labels_of(rows).items():
         directions[kind] = fitted(said.those(used), of_kind[used])
+    for part, (used, of_part) in of_parts(rows).items():
+        directions[part] = fitted(said.those(used).folded(WORDS_OF_ACTS), of_part[used])
     directions |= acts(said, rows)
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 

@@ -19,10 +19,12 @@ from .language.vocabulary import statement_words as statement_words
 from .meaning import TOLD_BESIDE as TOLD_BESIDE
 from .meaning import Act as Act
 from .meaning import Meaning as Meaning
+from .meaning import Part as Part
 from .meaning import asked_for as asked_for
 from .meaning import asked_of_memory as asked_of_memory
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
+from .meaning import does_of as does_of
 from .meaning import frame_of as frame_of
 from .meaning import may_ask_in_clause as may_ask_in_clause
 from .meaning import meaning_of as meaning_of
@@ -54,6 +56,8 @@ from .model.summary import Summary as Summary
 from .model.summary import SummaryInput as SummaryInput
 from .model.summary import summarize as summarize
 from .model.summary import written as written
+from .parts import as_taken_back as as_taken_back
+from .parts import parts_of as parts_of
 from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
 from .rules.name import NameKind as NameKind

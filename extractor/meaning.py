@@ -18,6 +18,9 @@ from .tables import table
 from .types import Candidate, traits_of
 
 Kind: TypeAlias = Literal["change", "keep", "wish", "note", "borrowed", "meta"]
+Part: TypeAlias = Literal["unsays", "mends", "introduces"]
+"""What a part of a message does to the others: it takes back what was said before it, corrects that, or announces
+another's words behind it."""
 Act: TypeAlias = Literal[
     "forget",
     "forget_last",
@@ -55,7 +58,7 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.5
+_KEEP: Final = 0.4
 _KEEP_AT_ALL: Final = -3.0
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
@@ -63,7 +66,8 @@ _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.15, -1.5
+_DOES: Final[Mapping[Part, float]] = {"unsays": -0.7, "mends": -1.4, "introduces": -0.3}
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
 _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
@@ -126,6 +130,16 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
         act = max((*ACTS, NOTE), key=lambda act: _directed(f"asks {act}", vector, words))
         asks = next((each for each in ACTS if each == act), None)
     return Meaning(**kinds, asks=asks)
+
+
+def does_of(text: str, vector: Sequence[float], encoder: str) -> Part | None:
+    """Return what a part of a message does to the others; None for nothing, or without the bundled encoder."""
+    if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
+        return None
+    words = words_of(text)
+    above = {part: _directed(part, vector, words) - least for part, least in _DOES.items()}
+    part = max(above, key=lambda each: above[each])
+    return part if above[part] >= 0 else None
 
 
 def _directed(name: str, vector: Sequence[float], words: Mapping[int, float]) -> float:

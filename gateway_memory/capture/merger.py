@@ -12,12 +12,16 @@ from extractor import (
     Decision,
     Doubt,
     Meaning,
+    Part,
+    as_taken_back,
     asked_for,
     clauses_of,
     differ,
+    does_of,
     doubt_of,
     frame_of,
     meaning_of,
+    parts_of,
     same_text,
     says,
     speak_of_the_same,
@@ -84,6 +88,8 @@ class Merger:
             understood(candidate, meanings[content], meanings[sentence], meanings[whole])
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
+        if any(found) and (parts := parts_of(message)):
+            found = as_taken_back(found, message, await self._parts(message, parts))
         clauses = [clauses_of(each.content) if each and each.explicit else [] for each in found]
         if not any(clauses):
             return found
@@ -101,6 +107,15 @@ class Merger:
             text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
             for text, vector in zip(each, vectors, strict=True)
         }
+
+    async def _parts(self, message: str, parts: Sequence[range]) -> list[tuple[range, Part | None]]:
+        """Return the parts of a message, each with what it does to the others; nothing where its vector is late."""
+        lines = [one_line(message[part.start : part.stop]) for part in parts]
+        encoder, vectors = await self._storage.recaller.encoded(lines, NEAREST_SECONDS)
+        return [
+            (part, None if vector is None else does_of(line, vector.tolist(), encoder))
+            for part, line, vector in zip(parts, lines, vectors, strict=True)
+        ]
 
     async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
         """Return the memories to compare each candidate with."""

@@ -13,6 +13,8 @@ from gateway_memory.capture.requests import masked_block, request_in
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
+    marked_updates,
+    new_lines,
     nothing_remembered,
     record_lines,
     relevant_block,
@@ -40,7 +42,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport, Requested
-from gateway_memory.store.validity import Today, Told
+from gateway_memory.store.validity import Today, Told, Validity
 from gateway_memory.sync.follower import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, asks_what_was, talk_of
@@ -96,7 +98,8 @@ class _Reply:
     """A reply whose context is built, stage by stage.
 
     at: the time of the message. asked_span: the past time that the message asks about, or None. quotable: what may be
-    quoted of the exchanges that were found; None where it could not be read. hits: those that may be told.
+    quoted of the exchanges that were found; None where it could not be read. validities: what holds, by scope; nothing
+    where it could not be read. hits: those that may be told.
     began, deadline: by the loop's clock.
     deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
     """
@@ -111,6 +114,7 @@ class _Reply:
 
     recall: Recall | None = None
     quotable: Quotable | None = None
+    validities: Mapping[str, Validity] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     pending: int = 0
     updates: tuple[MemoryChange, ...] = ()
@@ -300,8 +304,9 @@ class ContextBuilder:
         session, budget = reply.session, reply.session.settings.auto_recall.max_injected_tokens
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return
-        if reply.changes:
-            reply.blocks.append(changes_block(reply.changes, self._runtime.zone, budget))
+        if lines := new_lines(reply.changes, reply.validities):
+            reply.blocks.append(changes_block(lines, self._runtime.zone, budget))
+            session.in_context.inject([(entry.id, entry.text) for entry in lines])
         in_files = {row.entry.id: row.entry.text for row in reply.changes}
         reply.updates = tuple(each for each in reply.updates if in_files.get(each.id, each.text) == each.text)
 
@@ -318,7 +323,9 @@ class ContextBuilder:
                 await self.runner.run("delivered", reply.within(_JOURNAL_WITHIN), note)
         if reply.updates and session.settings.notify.inject_summary:
             budget = session.settings.auto_recall.max_injected_tokens
-            reply.blocks.append(updates_block(reply.updates, self._runtime.zone, budget, session.language))
+            updates = marked_updates(reply.updates, reply.validities)
+            reply.blocks.append(updates_block(updates, self._runtime.zone, budget, session.language))
+            session.in_context.inject([(change.id, change.text) for change in updates if change.text])
 
     async def _inject_memories(self, reply: _Reply) -> None:
         """Inject the relevant memories, and quote exchanges. What the session's context contains is left out."""
@@ -462,9 +469,9 @@ class ContextBuilder:
             return None
 
     async def _read_what_holds(self, reply: _Reply) -> None:
-        """Read what may be told of the hits. Late: they have no marks, and no exchange is quoted."""
+        """Read what may be told of what is new and of the hits. Late: no marks, and no exchange is quoted."""
         found = reply.recall.hits if reply.recall else ()
-        if not found:
+        if not (found or reply.changes or reply.updates):
             return
         storage, today = self._storage, Today(reply.at.timestamp(), self._runtime.zone)
         own, *joined = reply.session.who.scopes
@@ -479,8 +486,9 @@ class ContextBuilder:
             reply.hits = tuple(hit for hit in found if reply.asks_past or hit.holds_on(day))
             return
         reply.quotable, others = read
-        validities = dict(zip((scope.key for scope in joined), others, strict=True))
-        reply.hits = told_hits(found, {**validities, own.key: reply.quotable.validity}, past=reply.asks_past)
+        joined_validities = dict(zip((scope.key for scope in joined), others, strict=True))
+        reply.validities = {own.key: reply.quotable.validity, **joined_validities}
+        reply.hits = told_hits(found, reply.validities, past=reply.asks_past)
 
     def _exchanges(self, reply: _Reply) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain."""

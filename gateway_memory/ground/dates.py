@@ -365,6 +365,10 @@ def _is_talked_about(kind: str, before: str, behind: str) -> bool:
         return True
     if kind in ("week day", "feast") and PATTERNS["named"].search(before):
         return True
+    if re.match(r"'s [A-Z]", behind) and before[-2:-1].islower():  # "a horse called Tomorrow's Hope"
+        return True
+    if kind == "month" and PATTERNS["lives"].search(before.lower()):
+        return True
     asked = PATTERNS["asked about"].search(before.lower()) or PATTERNS["asked about behind"].match(simplified(behind))
     return asked is not None
 
@@ -387,7 +391,7 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     if left.lower() in _BEFORE_A_DAY:
         return False
     if left.lower() in ("a", "an", "any", "one", "some"):
-        return True
+        return not PATTERNS["one of them"].search(before.lower())  # "new one Tuesday at 5"
     after = text[match.end() :].lower()
     opens = not before.strip() or before.rstrip()[-1] in ".,;:!?-–—"
     continues = not (PATTERNS["compound"].match(after) or (opens and PATTERNS["clause"].match(after)))

@@ -153,6 +153,24 @@ def test_a_change_of_mind_is_told_in_a_session_that_was_told_the_former(world: W
     assert "I prefer Vim" not in told
 
 
+def test_after_a_move_no_line_of_the_next_prompt_tells_the_former_home(world: World) -> None:
+    session = world.session()
+    for said in ("Hi, I am Jonas and I live in Graz.", "Could you suggest a café near my home in Graz?"):
+        world.http(said, session)
+    world.wait_for("Hi, I am Jonas and I live in Graz.")
+    world.http("Actually, I moved to Linz last week.", session)
+    world.wait_for("Actually, I moved to Linz last week.")
+    request = world.prompt(world.owner, "Where do I live?")
+    lines = (request.system + request.now("Where do I live?")).splitlines()
+    print("\n".join(line for line in lines if "Graz" in line or "Linz" in line))  # noqa: T201 - the recorded prompt
+    assert any("Linz" in line for line in lines)
+    assert not [line for line in lines if "Graz" in line and not _says_it_is_past(line)]
+
+
+def _says_it_is_past(line: str) -> bool:
+    return "(may be outdated)" in line or "no longer holds" in line or "moved to Linz" in line
+
+
 def test_a_stranger_and_a_group_get_none_of_it(world: World) -> None:
     world.http("My dentist is Doctor Zimmermann.")
     world.wait_for("My dentist is Doctor Zimmermann.")

@@ -132,6 +132,17 @@ async def test_what_is_doubted_is_marked_wherever_it_stands() -> None:
         assert told["opening"].count("Linz") == 1, told["opening"]
 
 
+async def test_what_is_doubted_since_it_was_learnt_is_marked_in_an_update_and_among_new_lines() -> None:
+    for other in ("incrementalSync", "notify"):
+        async with life(None, autoRecall={}, **{other: {"enabled": False}}) as lived:
+            waiting = await lived.session()
+            await lived.says("Hi, I am Jonas and I live in Graz.")
+            await lived.says("Actually, I moved to Linz last week.")
+            told = {"reply": (await lived.memory.before_reply(waiting, "where do I live?")).text}
+            assert unmarked(told, "in Graz", "(may be outdated)") == {}
+            assert told["reply"].count("in Graz") == 1, told["reply"]
+
+
 async def test_chinese_doubts_are_marked_wherever_they_stand() -> None:
     async with life(autoRecall={}) as lived:
         await lived.says("我叫李想，我住在成都。")

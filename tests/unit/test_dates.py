@@ -18,7 +18,7 @@ from gateway_memory.ground.holds import given as given_by_a_caller
 SATURDAY, WEDNESDAY = date(2026, 11, 28), date(2026, 11, 25)
 HANDS = sorted((Path(__file__).parents[1] / "data" / "days").glob("*.jsonl"))
 """Phrases with the days that they mean, each file by another hand that had seen neither the code nor the others."""
-LEAST_RIGHT, MOST_FALSE = 0.91, 0.15
+LEAST_RIGHT, MOST_FALSE = 0.92, 0.04
 
 
 def rows(hand: Path) -> Iterator[dict[str, Any]]:
@@ -58,6 +58,7 @@ def test_the_days_that_other_people_wrote_are_read(hand: Path) -> None:
     [
         (WEDNESDAY, "my flight is on Monday at 9", "2026-11-30", "2026-11-30"),
         (WEDNESDAY, "周一飞成都", "2026-11-30", "2026-11-30"),
+        (SATURDAY, "new one Tuesday at 5", "2026-12-01", "2026-12-01"),
         (SATURDAY, "the christening is Sunday week", "2026-12-06", "2026-12-06"),
         (SATURDAY, "I'm back tomorrow week", "2026-12-06", "2026-12-06"),
         (SATURDAY, "the inspection is tomorrow fortnight", "2026-12-13", "2026-12-13"),
@@ -78,6 +79,30 @@ def test_the_days_that_other_people_wrote_are_read(hand: Path) -> None:
 )
 def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: str, last: str) -> None:
     assert holds_of(text, said).on == (Span(date.fromisoformat(first), date.fromisoformat(last)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I married my man Friday",
+        "We like June, April and Wednesday",
+        "I own a share in a horse called Tomorrow's Hope",
+        "I grew up in March",
+        "do we march in step",
+        "you need to march in step",
+        "Groundhog Day is my favourite film",
+        "the talk is on the 2nd or 3rd Sunday",
+        "1/2杯牛奶",
+        "黄金周一般放几天",
+        "现在跟今天的年轻人一样",
+        "大概十天半个月后回老家",
+        "我叔叫李五一",
+        "清明上河图在哪",
+        "国庆这名字土不土",
+    ],
+)
+def test_a_name_a_measure_or_a_guess_is_no_day(text: str) -> None:
+    assert holds_of(text, SATURDAY).on == ()
 
 
 @pytest.mark.parametrize(
