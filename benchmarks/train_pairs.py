@@ -1,8 +1,8 @@
 """Trains whether a statement changes an older one: `python benchmarks/train_pairs.py`.
 
 It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
-new, label): a logistic regression over the vectors of both and the words of the newer one tells those that replace the
-older one from those that stand beside it. Beside the weights stands what is found of each hand when trained on the
+new, label): a logistic regression over the vectors of both, the words of the newer one and what the words of both have
+to do with each other tells those that replace the older one from those that stand beside it. Beside the weights stands what is found of each hand when trained on the
 others: the area under the curve, and the share of changes found where 5 and 2 % of the neighbours are taken for one,
 and from which log-odds on. tests/data/changed_minds.jsonl is always left out.
 """
@@ -14,17 +14,20 @@ from typing import Any
 import numpy as np
 from train_meanings import Said, Vectors, area, encode, lines_of, logistic, packed
 
-from extractor.meaning import OF_PAIRS, words_of
+from extractor.meaning import OF_PAIRS, meaning_of, words_of
+from extractor.merge.compare import relation
 from recall.encoding.encoder import BundledEncoder
 
-RIDGE = 2.0
-WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0}
+RIDGE = 3.0
+WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0, "relation": 1.0}
 FALSE = (0.05, 0.02)
-ABOUT = "Whether a statement changes an older one, by the vectors of both and the words of the newer one."
+ABOUT = "Whether a statement changes an older one, by the vectors and words of both."
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = ROOT / "tests" / "data" / "changed_minds.jsonl"
 TARGET = ROOT / "extractor" / "tables" / "changes.txt"
 LABELS = {"change": "replaces", "neighbour": "beside", "repeat": "same"}
+
+NAMES = list(relation("", "", 0.0, None))
 
 Row = dict[str, Any]
 
@@ -41,10 +44,20 @@ def hands() -> list[Row]:
 
 
 def features(encoder: BundledEncoder, rows: list[Row]) -> Said:
-    """What the regression is given of pairs. The last column of the vectors is the cosine."""
+    """What the regression is given of pairs. Behind the columns of the vectors stand the cosine and the relation."""
     old, new = (encode(encoder, [row[which] for row in rows]) for which in ("old", "new"))
     columns = {"product": old * new, "difference": np.abs(old - new), "newer": new, "older": old}
     columns["cosine"] = (old * new).sum(axis=1, keepdims=True)
+    cosines = columns["cosine"][:, 0]
+    telling = [
+        meaning.change if (meaning := meaning_of(row["new"], vector.tolist(), encoder.name)) else None
+        for row, vector in zip(rows, new, strict=True)
+    ]
+    related = [
+        relation(row["new"], row["old"], float(near), change)
+        for row, near, change in zip(rows, cosines, telling, strict=True)
+    ]
+    columns["relation"] = np.array([list(each.values()) for each in related])
     words = [(place, at, weight) for place, row in enumerate(rows) for at, weight in words_of(row["new"]).items()]
     of_row, places, weights = (np.array(column) for column in zip(*words, strict=True))
     vectors = np.hstack([WEIGHS[name] * column for name, column in columns.items()])
@@ -85,10 +98,12 @@ def main() -> None:
     dimension = BundledEncoder.dimension
     for number, name in enumerate(("product", "difference", "newer", "older")):
         solution[number * dimension : (number + 1) * dimension] *= WEIGHS[name]
-    cosine = OF_PAIRS * dimension
-    weight = WEIGHS["cosine"] * solution[cosine]
+    first, last = OF_PAIRS * dimension, OF_PAIRS * dimension + 1 + len(NAMES)
+    cosine, *related = solution[first:last]
     about = "\n# ".join([ABOUT, "What is found of each hand when trained on the others:", *report(said, rows)])
-    lines = [*lines_of({"change": packed(np.delete(solution, cosine))}, about, "pairs"), f"cosine: {weight:.4f}"]
+    packed_weights = packed(np.delete(solution, np.arange(first, last)))
+    lines = [*lines_of({"change": packed_weights}, about, "pairs"), f"cosine: {WEIGHS['cosine'] * cosine:.4f}"]
+    lines += ["", "[relation]", *(f"{name}: {weight:.4f}" for name, weight in zip(NAMES, related, strict=True))]
     TARGET.write_text("\n".join(lines) + "\n", "utf-8")
 
 

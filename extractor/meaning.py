@@ -43,6 +43,7 @@ NOTE: Final = "note"
 _TABLE: Final = table("directions")
 _OF_PAIRS: Final = table("changes")
 _WEIGHT_OF_COSINE: Final = float(dict(_OF_PAIRS.texts("change"))["cosine"])
+_OF_RELATION: Final = _OF_PAIRS.numbers("relation")
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
@@ -134,10 +135,13 @@ OF_PAIRS: Final = 4
 """How many numbers a pair of vectors has in each dimension: their product, their distance, the newer and the older."""
 
 
-def change_of(new: str, encoder: str, newer: Sequence[float], older: Sequence[float]) -> float | None:
+def change_of(
+    new: str, encoder: str, newer: Sequence[float], older: Sequence[float], relation: Mapping[str, float]
+) -> float | None:
     """Return the log-odds that a statement changes an older one rather than standing beside it.
 
     newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
+    relation: what their words have to do with each other (`merge/compare.py`).
     """
     step, intercept, weights = _direction(_OF_PAIRS, "change")
     dimension = (len(weights) - WORDS) // OF_PAIRS
@@ -148,7 +152,8 @@ def change_of(new: str, encoder: str, newer: Sequence[float], older: Sequence[fl
     parts = (weights[number * dimension : (number + 1) * dimension] for number in range(OF_PAIRS))
     score = math.fsum(math.fsum(map(mul, part, column)) for part, column in zip(parts, columns, strict=True))
     score += math.fsum(weight * words[place] for place, weight in words_of(new).items())
-    return step * score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
+    score = step * score + math.fsum(_OF_RELATION[name] * value for name, value in relation.items())
+    return score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:

@@ -17,7 +17,7 @@ from extractor.meaning import change_of
 from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known, traits_of
 
-from .compare import compared, is_of_another, swapped, tells_of_change, turned
+from .compare import compared, is_of_another, relation, swapped, tells_of_change, turned
 from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
@@ -29,9 +29,10 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
-CHANGED, CHANGED_PLAINLY, PERHAPS = 2.2, 3.0, 0.5  # log-odds (`change_of`): replaced, even if curated, or asked about
-# What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
-CHANGED_BY_WORDS, _ESTIMATE_WEIGHS, _COSINE_WEIGHS = 4.55, 0.5, 4.0
+# Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model. What words of change say
+# must agree with the vectors: "Finn is better" changes nothing of his allergy.
+CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.2, 3.0, 1.4, 0.5
+CHANGED_BY_WORDS = 1.4
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
@@ -192,7 +193,7 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict == "changed" and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
-    if weighed.verdict == "changed" and _agree(weighed.odds, estimated, memory.cosine):
+    if weighed.verdict == "changed" and (estimated is None or estimated >= CHANGED_BY_WORDS):
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
@@ -204,16 +205,12 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     return _Effect("supersede", memory, "changed_mind", estimated or 0.0) if changes else None
 
 
-def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
-    """Return whether the vectors bear out what words tell of a change (log-odds); without them, the words count."""
-    if estimated is None or cosine is None:
-        return True
-    return odds + _ESTIMATE_WEIGHS * estimated + _COSINE_WEIGHS * cosine >= CHANGED_BY_WORDS
-
-
 def _odds(candidate: Candidate, memory: Known) -> float | None:
     """Return the log-odds that a candidate changes a memory, by the vectors of both; None where one is missing."""
-    return change_of(candidate.content, *memory.vectors) if memory.vectors else None
+    if memory.vectors is None:
+        return None
+    related = relation(candidate.content, memory.text, memory.cosine or 0.0, candidate.telling)
+    return change_of(candidate.content, *memory.vectors, related)
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
