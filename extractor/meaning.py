@@ -58,6 +58,7 @@ _LONGEST_STEP: Final = 6
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.5
 _KEEP_AT_ALL: Final = -3.0
+_TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
@@ -193,7 +194,7 @@ def understood(  # noqa: PLR0911 - one return a rule
         return _noted(candidate, sentence)
     keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
-        return None
+        return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
         return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)

@@ -8,7 +8,7 @@ leave open is weighed by its words of change (`compare.py`), and what has none i
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.values import numbers_of, numbers_stated
@@ -31,7 +31,7 @@ NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is aske
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model. What words of change say
 # must agree with the vectors: "Finn is better" changes nothing of his allergy.
-CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.2, 3.0, 1.4, 0.5
+CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.4, 3.0, 1.5, 0.5
 CHANGED_BY_WORDS = 1.4
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
@@ -54,7 +54,10 @@ _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed."""
+    """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed.
+
+    reason: "asked" where its person is asked whether the memory still holds.
+    """
 
     action: Action
     memory: Known
@@ -70,12 +73,14 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     exact = next((effect for effect in effects if effect.reason == "same_text"), None)
     best = exact or min(effects, key=lambda effect: (_RANK[effect.action], -effect.odds), default=None)
     if best is None or best.action == "add":
-        return _named(candidate, known) or (_perhaps(best.memory) if best else _ADDED)
+        if named := _named(candidate, known):
+            return named
+        return (_ask(best.memory) if best.reason == "asked" else _perhaps(best.memory)) if best else _ADDED
     sentence = candidate.sentence or candidate.content
     told = says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
     plainly = best.action == "supersede" and (told or CHANGED_PLAINLY <= best.odds < float("inf"))
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
-        return _beside(best.memory, best.action)
+        return _ask(best.memory) if 0 < best.odds < CHANGED_PLAINLY else _beside(best.memory, best.action)
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
 
 
@@ -165,6 +170,11 @@ def _perhaps(memory: Known) -> Decision:
     return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
 
 
+def _ask(memory: Known) -> Decision:
+    """Add a candidate beside a memory of which its person is asked whether it still holds."""
+    return Decision(action="add", target=None, reason="perhaps_changed", asks=memory.id)
+
+
 def _of_other_codes(new: str, old: str) -> bool:
     """Return whether the subjects of two statements have other codes: "locker b53", "locker a53"."""
     codes, old_codes = (
@@ -201,8 +211,10 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     # It was trained on what people tell: two wishes are alike in form, and both stand.
     may_change = memory is ordered[0] and not traits_of(candidate.category).directive
     may_change = may_change and not is_of_another(candidate.content, memory.text)
-    changes = may_change and estimated is not None and estimated >= CHANGED
-    return _Effect("supersede", memory, "changed_mind", estimated or 0.0) if changes else None
+    if not may_change or estimated is None or estimated < ASKED:
+        return None
+    action, reason = ("supersede", "changed_mind") if estimated >= CHANGED else ("add", "asked")
+    return _Effect(cast("Action", action), memory, reason, estimated)
 
 
 def _odds(candidate: Candidate, memory: Known) -> float | None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
-from operator import attrgetter
+from math import fsum
+from operator import attrgetter, mul
 from typing import Final
 
 from extractor import (
@@ -96,7 +97,16 @@ class Merger:
     async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
         """Return the memories to compare each candidate with."""
         texts = [one_line(candidate.content) for candidate in candidates]
-        return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        recaller = self._storage.recaller
+        found = await recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        noted = {item.stored.entry.text for near in found for item in near if item.vectors}
+        noted = {text for text in noted if plain_of(text) != text}
+        if not noted:
+            return found
+        # What stands at a line's end of its days is no part of what it says.
+        encoder, vectors = await recaller.encoded([plain_of(text) for text in noted], NEAREST_SECONDS)
+        plain = {text: tuple(vector.tolist()) for text, vector in zip(noted, vectors, strict=True) if vector is not None}
+        return [tuple(_said_plainly(item, encoder, plain) for item in near) for near in found]
 
     async def draft_candidate(
         self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
@@ -175,6 +185,8 @@ class Merger:
         if reworded and action == "add":
             action, reason = "update", "reworded"
         draft.note(action, reason, identity, turn=turn.id)
+        if decision.asks and not turn.imported:
+            await self._storage.ledger.set_notice(draft.scope.key, f"question ask {identity} {decision.asks} 0")
 
     async def draft_retraction(self, memory: MemoryRecord, draft: Draft) -> None:
         """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
@@ -308,9 +320,17 @@ class Changer:
         self._executor = executor
 
 
+def _said_plainly(near: Near, encoder: str, plain: Mapping[str, tuple[float, ...]]) -> Near:
+    """Return a memory with the vector of its text without the note at its end. plain: the vectors by texts."""
+    older = plain.get(near.stored.entry.text)
+    if older is None or near.vectors is None or near.vectors[0] != encoder:
+        return near
+    return replace(near, vectors=(encoder, near.vectors[1], older), cosine=fsum(map(mul, near.vectors[1], older)))
+
+
 def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:
     """Return the memory that a candidate changes, or perhaps changes."""
-    identity = decision.target if decision.action == "supersede" else decision.outdates
+    identity = decision.target if decision.action == "supersede" else decision.outdates or decision.asks
     if not identity:
         return None
     if identity in near:
