@@ -42,8 +42,7 @@ NOTE: Final = "note"
 
 _TABLE: Final = table("directions")
 _OF_PAIRS: Final = table("changes")
-_WEIGHT_OF_COSINE: Final = float(dict(_OF_PAIRS.texts("change"))["cosine"])
-_OF_RELATION: Final = _OF_PAIRS.numbers("relation")
+_RELATIONS: Final = {kind: _OF_PAIRS.numbers(f"{kind} by relation") for kind in ("change", "about")}
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
@@ -57,6 +56,7 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.5
+_ABOUT: Final = -1.0  # of an older line that a statement may change
 _KEEP_AT_ALL: Final = -3.0
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
@@ -142,19 +142,27 @@ def change_of(
     """Return the log-odds that a statement changes an older one rather than standing beside it.
 
     newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
-    relation: what their words have to do with each other (`merge/compare.py`).
+    relation: what their words have to do with each other (`merge/compare.py`). -inf: the older one is about another thing.
     """
-    step, intercept, weights = _direction(_OF_PAIRS, "change")
-    dimension = (len(weights) - WORDS) // OF_PAIRS
-    if encoder != _ENCODER or not len(newer) == len(older) == dimension:
+    if encoder != _ENCODER or len(newer) != len(older):
         return None
-    products, words = list(map(mul, older, newer)), weights[OF_PAIRS * dimension :]
-    columns = (products, map(abs, map(sub, older, newer)), newer, older)
-    parts = (weights[number * dimension : (number + 1) * dimension] for number in range(OF_PAIRS))
-    score = math.fsum(math.fsum(map(mul, part, column)) for part, column in zip(parts, columns, strict=True))
-    score += math.fsum(weight * words[place] for place, weight in words_of(new).items())
-    score = step * score + math.fsum(_OF_RELATION[name] * value for name, value in relation.items())
-    return score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
+    related = {**relation, "cosine": math.fsum(map(mul, newer, older))}
+    columns = [*map(mul, older, newer), *map(abs, map(sub, older, newer)), *newer, *older]
+    if (about := _of_pair("about", columns, {}, related)) is None:
+        return None
+    return _of_pair("change", columns, words_of(new), related) if about >= _ABOUT else float("-inf")
+
+
+def _of_pair(
+    kind: str, columns: Sequence[float], words: Mapping[int, float], related: Mapping[str, float]
+) -> float | None:
+    step, intercept, weights = _direction(_OF_PAIRS, kind)
+    of_words = weights[len(columns) :]
+    if len(of_words) != (WORDS if words else 0):
+        return None
+    score = math.fsum(map(mul, columns, weights)) + math.fsum(weight * of_words[at] for at, weight in words.items())
+    by_relation = _RELATIONS[kind]
+    return step * score + math.fsum(by_relation[name] * value for name, value in related.items()) + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:

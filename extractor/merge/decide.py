@@ -31,8 +31,8 @@ NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is aske
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model. What words of change say
 # must agree with the vectors: "Finn is better" changes nothing of his allergy.
-CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.4, 3.0, 1.5, 0.5
-CHANGED_BY_WORDS = 1.4
+CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.2, 3.0, 1.25, 0.5
+CHANGED_BY_WORDS = 2.0
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 

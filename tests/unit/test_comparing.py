@@ -144,7 +144,7 @@ def known(new: str, old: str, *, near: float | None = None, protected: bool = Fa
 
 
 def kind_of(decision: Decision) -> str:
-    if decision.action == "supersede" or decision.outdates:
+    if decision.action == "supersede" or decision.outdates or decision.asks:
         return "change"
     return "neighbour" if decision.action == "add" else "repeat"
 
