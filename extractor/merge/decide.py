@@ -1,8 +1,8 @@
 """Decides what a candidate does to similar memories: `add`, `skip` (known), `update` (richer) or `supersede` (changed).
 
 A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide first. What they
-leave open is weighed by its words of change (`compare.py`), and what has none is estimated by the vectors of both
-(`change_of`). Where a change is only likely, both stay, and a model is asked, if there is one.
+leave open is weighed by its words of change (`compare.py`), and estimated by the vectors and words of both
+(`change_of`). Where a change is only likely, both stay, and the person is asked, or a model, if there is one.
 """
 
 import re
@@ -17,8 +17,8 @@ from extractor.meaning import change_of
 from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known, traits_of
 
-from .compare import compared, is_of_another, relation, swapped, tells_of_change, turned
-from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
+from .compare import compared, relation, swapped, tells_of_change, turned
+from .statement import changed, clauses, happened, predicate, read, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -29,10 +29,10 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
-# Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model. What words of change say
-# must agree with the vectors: "Finn is better" changes nothing of his allergy.
-CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.2, 3.0, 1.25, 0.5
-CHANGED_BY_WORDS = 2.0
+# Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model.
+CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.6, 3.0, 1.25, 0.5
+# What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
+CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
@@ -203,18 +203,25 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict == "changed" and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
-    if weighed.verdict == "changed" and (estimated is None or estimated >= CHANGED_BY_WORDS):
+    if weighed.verdict == "changed" and _agree(weighed.odds, estimated, memory.cosine):
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
     # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
     # It was trained on what people tell: two wishes are alike in form, and both stand.
-    may_change = memory is ordered[0] and not traits_of(candidate.category).directive
-    may_change = may_change and not is_of_another(candidate.content, memory.text)
+    is_wish = traits_of(candidate.category).directive
+    may_change = memory is ordered[0] and not is_wish and not read(candidate.content).asks
     if not may_change or estimated is None or estimated < ASKED:
         return None
     action, reason = ("supersede", "changed_mind") if estimated >= CHANGED else ("add", "asked")
     return _Effect(cast("Action", action), memory, reason, estimated)
+
+
+def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
+    """Return whether the vectors bear out what words tell of a change (log-odds); without them, the words count."""
+    if estimated is None or cosine is None:
+        return True
+    return estimated >= LEAST_BY_WORDS and odds + _COSINE_WEIGHS * cosine >= CHANGED_BY_WORDS
 
 
 def _odds(candidate: Candidate, memory: Known) -> float | None:
