@@ -1,8 +1,8 @@
 """Counts what ordinary talk replaces, marks or lets ask: `changes_in_talk.py NUMBER FILE…`.
 
-Each file is a gzip of JSON lines (kind, text) of conversations in which hardly anything changes. The first messages of
-each, NUMBER of them, are told to the whole product without a model. It prints how many lines were replaced or marked, and
-of how many it would be asked whether they hold, with the pairs.
+Each file is a gzip of JSON lines (kind, text) of conversations in which hardly anything changes. The first messages
+of each, NUMBER of them, are told to the whole product without a model. It prints how many lines were replaced or
+marked, and of how many it would be asked whether they hold, with the pairs.
 """
 
 import asyncio

@@ -142,7 +142,8 @@ def change_of(
     """Return the log-odds that a statement changes an older one rather than standing beside it.
 
     newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
-    relation: what their words have to do with each other (`merge/compare.py`). -inf: the older one is about another thing.
+    relation: what their words have to do with each other (`merge/compare.py`).
+    -inf: the older one is about another thing.
     """
     if encoder != _ENCODER or len(newer) != len(older):
         return None

@@ -1,7 +1,7 @@
 """Whether an older line still holds beside a newer one: its person is asked once, and a plain answer settles it.
 
-What waits is a notice of its scope: to be asked, asked in a reply, asked and to be answered. A process that dies asks no
-second time.
+What waits is a notice of its scope: to be asked, asked in a reply, asked and to be answered. A process that dies asks
+no second time.
 """
 
 import re
@@ -18,8 +18,8 @@ from gateway_memory.store.plan import Retired
 from recall import Recaller, Stored
 
 Stage = Literal["ask", "asked", "still", "over"]
-"""What becomes of a question: it waits; it stands beside a reply; the reply asked whether the older line is still so, or
-whether it is over, which decides what a "yes" means."""
+"""What becomes of a question: it waits; it stands beside a reply; the reply asked whether the older line is still so,
+or whether it is over, which decides what a "yes" means."""
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]*[?？]")
 _LONGEST_ANSWER: Final = 200  # characters
 

@@ -105,7 +105,8 @@ class Merger:
             return found
         # What stands at a line's end of its days is no part of what it says.
         encoder, vectors = await recaller.encoded([plain_of(text) for text in noted], NEAREST_SECONDS)
-        plain = {text: tuple(vector.tolist()) for text, vector in zip(noted, vectors, strict=True) if vector is not None}
+        said = zip(noted, vectors, strict=True)
+        plain = {text: tuple(vector.tolist()) for text, vector in said if vector is not None}
         return [tuple(_said_plainly(item, encoder, plain) for item in near) for near in found]
 
     async def draft_candidate(
@@ -185,6 +186,10 @@ class Merger:
         if reworded and action == "add":
             action, reason = "update", "reworded"
         draft.note(action, reason, identity, turn=turn.id)
+        await self._ask(turn, decision, identity, draft)
+
+    async def _ask(self, turn: PendingTurn, decision: Decision, identity: str, draft: Draft) -> None:
+        """Let the person be asked whether an older memory still holds beside a new one. See `capture/asking.py`."""
         if decision.asks and not turn.imported:
             await self._storage.ledger.set_notice(draft.scope.key, f"question ask {identity} {decision.asks} 0")
 

@@ -98,5 +98,9 @@ def test_a_reply_asks_one_way_or_the_other(reply: str, stage: Stage | None) -> N
         ("the weather is bad", "still", None),
     ],
 )
-def test_an_answer_is_read_by_what_was_asked(answer: str, stage: Stage, held: bool | None) -> None:
+def test_an_answer_is_read_by_what_was_asked(
+    answer: str,
+    stage: Stage,
+    held: bool | None,  # noqa: FBT001 - a parameter of the test
+) -> None:
     assert holds(answer, stage) is held
