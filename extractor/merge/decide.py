@@ -31,9 +31,9 @@ NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is aske
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked, or a model.
 CHANGED, CHANGED_PLAINLY, ASKED, PERHAPS = 2.6, 3.0, 1.25, 0.5
-TELLS_OF_CHANGE = (
-    0.4  # how much the newer statement alone must tell of one (`Meaning.change`), or talk would change lines
-)
+# How much the newer statement alone must tell of a change (`Meaning.change`), and one that is worth nothing else, or talk
+# would change lines.
+TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
@@ -214,7 +214,9 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     # It was trained on what people tell: two wishes are alike in form, and both stand.
     is_wish = traits_of(candidate.category).directive
     may_change = memory is ordered[0] and not is_wish and not read(candidate.content).asks
-    may_change = may_change and (candidate.telling or 0.0) >= TELLS_OF_CHANGE
+    may_change = may_change and (candidate.telling or 0.0) >= (
+        TELLS_ONLY_OF_CHANGE if candidate.only_as else TELLS_OF_CHANGE
+    )
     if not may_change or estimated is None or estimated < ASKED:
         return None
     action, reason = ("supersede", "changed_mind") if estimated >= CHANGED else ("add", "asked")
