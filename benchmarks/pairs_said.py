@@ -1,7 +1,7 @@
 """Says pairs of statements in two sessions to the whole product without a model: `pairs_said.py FILE…`.
 
 Each file holds JSON lines (old, new, label), as in benchmarks/pairs/. It prints by label how often the older line was
-kept at all, and what became of a kept one: "replaced", "marked" as perhaps outdated, or "apart".
+kept at all, and what became of a kept one: "replaced", "asked" about, "marked" as perhaps outdated, or "apart".
 """
 
 import asyncio
@@ -41,10 +41,11 @@ async def said(old: str, new: str) -> str:
                 kept = kept or lines_in(memory.workspace)
             now = lines_in(memory.workspace)
             session = await memory.start_session("afterwards", user=OWNER)
+            asked = "[Memory Request]" in (await memory.before_reply(session, "good morning")).text
             marked = "(may be outdated)" in session.opening or "（可能已过时）" in session.opening
     if not kept or (new in kept and old != new):
         return "not kept"
-    return "replaced" if kept - now else "marked" if marked else "apart"
+    return "replaced" if kept - now else "asked" if asked else "marked" if marked else "apart"
 
 
 async def main() -> None:

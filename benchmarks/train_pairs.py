@@ -1,30 +1,40 @@
 """Trains whether a statement changes an older one: `python benchmarks/train_pairs.py`.
 
 It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
-new, label): a logistic regression over the vectors of both and the words of the newer one tells those that replace the
-older one from those that stand beside it. Beside the weights stands what is found of each hand when trained on the
-others: the area under the curve, and the share of changes found where 5 and 2 % of the neighbours are taken for one,
-and from which log-odds on. tests/data/changed_minds.jsonl is always left out.
+new, label): a logistic regression over the vectors of both, the words of the newer one and what the words of both
+have to do with each other tells those that replace the older one from those that stand beside it ("change"). Which of
+several older lines a statement may change at all is told by a second one ("about"), without words: it tells the pairs
+that replace or repeat from statements that are paired with another line of the hand. Beside the weights stands what
+is found of each hand when trained on the others: the area under the curve, and the share of changes found where 5 and
+2 % of the neighbours are taken for one, and from which log-odds on. tests/data/changed_minds.jsonl is always left
+out.
 """
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from train_meanings import Said, Vectors, area, encode, lines_of, logistic, packed
 
-from extractor.meaning import OF_PAIRS, words_of
+from extractor.language.kind import is_chinese
+from extractor.meaning import OF_PAIRS, meaning_of, words_of
+from extractor.merge.compare import relation
 from recall.encoding.encoder import BundledEncoder
 
-RIDGE = 2.0
-WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0}
+RIDGE = 3.0
+WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0, "relation": 1.0}
 FALSE = (0.05, 0.02)
-ABOUT = "Whether a statement changes an older one, by the vectors of both and the words of the newer one."
+CROSSED = "crossed"
+DRAWN = ((3, 30), (20, 100))  # among the other lines, the nearest first
+ABOUT = "Whether a statement changes an older one, by the vectors and words of both."
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = ROOT / "tests" / "data" / "changed_minds.jsonl"
 TARGET = ROOT / "extractor" / "tables" / "changes.txt"
 LABELS = {"change": "replaces", "neighbour": "beside", "repeat": "same"}
+
+NAMES = list(relation("", "", 0.0, None))
 
 Row = dict[str, Any]
 
@@ -41,10 +51,20 @@ def hands() -> list[Row]:
 
 
 def features(encoder: BundledEncoder, rows: list[Row]) -> Said:
-    """What the regression is given of pairs. The last column of the vectors is the cosine."""
+    """What the regression is given of pairs. Behind the columns of the vectors stand the cosine and the relation."""
     old, new = (encode(encoder, [row[which] for row in rows]) for which in ("old", "new"))
     columns = {"product": old * new, "difference": np.abs(old - new), "newer": new, "older": old}
     columns["cosine"] = (old * new).sum(axis=1, keepdims=True)
+    cosines = columns["cosine"][:, 0]
+    telling = [
+        meaning.change if (meaning := meaning_of(row["new"], vector.tolist(), encoder.name)) else None
+        for row, vector in zip(rows, new, strict=True)
+    ]
+    related = [
+        relation(row["new"], row["old"], float(near), change)
+        for row, near, change in zip(rows, cosines, telling, strict=True)
+    ]
+    columns["relation"] = np.array([list(each.values()) for each in related])
     words = [(place, at, weight) for place, row in enumerate(rows) for at, weight in words_of(row["new"]).items()]
     of_row, places, weights = (np.array(column) for column in zip(*words, strict=True))
     vectors = np.hstack([WEIGHS[name] * column for name, column in columns.items()])
@@ -58,6 +78,28 @@ def solved(said: Said, rows: list[Row], left_out: str) -> Vectors:
     )
     changes = np.array([row["label"] == "replaces" for row in rows])
     return logistic(said.those(trains), changes[trains], RIDGE)
+
+
+def crossed(encoder: BundledEncoder, rows: list[Row]) -> list[Row]:
+    """The statements of each hand with older lines of the same language that belong to others: near ones, and any."""
+    drawn, pairs = random.Random(1), []
+    for hand in sorted({row["hand"] for row in rows} - {LEFT_OUT.stem}):
+        its = [row for row in rows if row["hand"] == hand and row["label"] != "unsure"]
+        olds = sorted({row["old"] for row in its})
+        near = encode(encoder, [row["new"] for row in its]) @ encode(encoder, olds).T
+        for row, cosines in zip(its, near, strict=True):
+            others = [olds[place] for place in np.argsort(-cosines) if olds[place] != row["old"]]
+            others = [old for old in others if is_chinese(old) == is_chinese(row["new"])]
+            pairs += [{**row, "old": drawn.choice(others[start:end]), "label": CROSSED} for start, end in DRAWN]
+    return pairs
+
+
+def about(said: Said, rows: list[Row]) -> Vectors:
+    """What tells the older lines that a statement may change from the others."""
+    wordless = Said(said.vectors, said.rows, said.places, np.zeros_like(said.weights))
+    label = np.array([row["label"] for row in rows])
+    trains = np.isin(label, ("replaces", "same", CROSSED)) & np.array([row["hand"] != LEFT_OUT.stem for row in rows])
+    return logistic(wordless.those(trains), (label != CROSSED)[trains], RIDGE)
 
 
 def report(said: Said, rows: list[Row]) -> list[str]:
@@ -79,16 +121,24 @@ def report(said: Said, rows: list[Row]) -> list[str]:
 
 def main() -> None:
     """Fit the weights and write their table."""
+    encoder = BundledEncoder()
     rows = hands()
-    said = features(BundledEncoder(), rows)
-    solution = solved(said, rows, "")
-    dimension = BundledEncoder.dimension
-    for number, name in enumerate(("product", "difference", "newer", "older")):
-        solution[number * dimension : (number + 1) * dimension] *= WEIGHS[name]
-    cosine = OF_PAIRS * dimension
-    weight = WEIGHS["cosine"] * solution[cosine]
-    about = "\n# ".join([ABOUT, "What is found of each hand when trained on the others:", *report(said, rows)])
-    lines = [*lines_of({"change": packed(np.delete(solution, cosine))}, about, "pairs"), f"cosine: {weight:.4f}"]
+    every = [*rows, *crossed(encoder, rows)]
+    all_said = features(encoder, every)
+    said = all_said.those(np.arange(len(every)) < len(rows))
+    about_lines = [ABOUT, "What is found of each hand when trained on the others:", *report(said, rows)]
+    solutions = {"change": solved(said, rows, ""), "about": about(all_said, every)}
+    first, last = OF_PAIRS * encoder.dimension, OF_PAIRS * encoder.dimension + 1 + len(NAMES)
+    directions, relations = {}, []
+    for kind, solution in solutions.items():
+        for number, name in enumerate(("product", "difference", "newer", "older")):
+            solution[number * encoder.dimension : (number + 1) * encoder.dimension] *= WEIGHS[name]
+        cosine, *related = solution[first:last]
+        weights = zip(("cosine", *NAMES), (WEIGHS["cosine"] * cosine, *related), strict=True)
+        relations += ["", f"[{kind} by relation]", *(f"{name}: {weight:.4f}" for name, weight in weights)]
+        of_words = last if kind == "change" else -1
+        directions[kind] = packed(np.r_[solution[:first], solution[of_words:]])
+    lines = [*lines_of(directions, "\n# ".join(about_lines), "pairs"), *relations]
     TARGET.write_text("\n".join(lines) + "\n", "utf-8")
 
 

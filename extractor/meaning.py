@@ -45,7 +45,7 @@ NOTE: Final = "note"
 
 _TABLE: Final = table("directions")
 _OF_PAIRS: Final = table("changes")
-_WEIGHT_OF_COSINE: Final = float(dict(_OF_PAIRS.texts("change"))["cosine"])
+_RELATIONS: Final = {kind: _OF_PAIRS.numbers(f"{kind} by relation") for kind in ("change", "about")}
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 
@@ -59,7 +59,9 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.4
+_ABOUT: Final = -1.0  # of an older line that a statement may change
 _KEEP_AT_ALL: Final = -3.0
+_TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
 _KEEP_NOTED: Final = -1.0
@@ -154,21 +156,34 @@ OF_PAIRS: Final = 4
 """How many numbers a pair of vectors has in each dimension: their product, their distance, the newer and the older."""
 
 
-def change_of(new: str, encoder: str, newer: Sequence[float], older: Sequence[float]) -> float | None:
+def change_of(
+    new: str, encoder: str, newer: Sequence[float], older: Sequence[float], relation: Mapping[str, float]
+) -> float | None:
     """Return the log-odds that a statement changes an older one rather than standing beside it.
 
     newer, older: the unit vectors of both; encoder: the name of their maker. None for another than the bundled one.
+    relation: what their words have to do with each other (`merge/compare.py`).
+    -inf: the older one is about another thing.
     """
-    step, intercept, weights = _direction(_OF_PAIRS, "change")
-    dimension = (len(weights) - WORDS) // OF_PAIRS
-    if encoder != _ENCODER or not len(newer) == len(older) == dimension:
+    if encoder != _ENCODER or len(newer) != len(older):
         return None
-    products, words = list(map(mul, older, newer)), weights[OF_PAIRS * dimension :]
-    columns = (products, map(abs, map(sub, older, newer)), newer, older)
-    parts = (weights[number * dimension : (number + 1) * dimension] for number in range(OF_PAIRS))
-    score = math.fsum(math.fsum(map(mul, part, column)) for part, column in zip(parts, columns, strict=True))
-    score += math.fsum(weight * words[place] for place, weight in words_of(new).items())
-    return step * score + _WEIGHT_OF_COSINE * math.fsum(products) + intercept
+    related = {**relation, "cosine": math.fsum(map(mul, newer, older))}
+    columns = [*map(mul, older, newer), *map(abs, map(sub, older, newer)), *newer, *older]
+    if (about := _of_pair("about", columns, {}, related)) is None:
+        return None
+    return _of_pair("change", columns, words_of(new), related) if about >= _ABOUT else float("-inf")
+
+
+def _of_pair(
+    kind: str, columns: Sequence[float], words: Mapping[int, float], related: Mapping[str, float]
+) -> float | None:
+    step, intercept, weights = _direction(_OF_PAIRS, kind)
+    of_words = weights[len(columns) :]
+    if len(of_words) != (WORDS if words else 0):
+        return None
+    score = math.fsum(map(mul, columns, weights)) + math.fsum(weight * of_words[at] for at, weight in words.items())
+    by_relation = _RELATIONS[kind]
+    return step * score + math.fsum(by_relation[name] * value for name, value in related.items()) + intercept
 
 
 def words_of(text: str) -> Mapping[int, float]:
@@ -208,7 +223,7 @@ def understood(  # noqa: PLR0911 - one return a rule
         return _noted(candidate, sentence)
     keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
-        return None
+        return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
         return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)

@@ -192,6 +192,7 @@ class Decision:
 
     against: the protected line that it contradicts and may not change, or "".
     outdates: the memory that stays beside it and may no longer hold, or "".
+    asks: the memory that stays beside it, and of which its person is asked whether it still holds, or "".
     """
 
     action: Action
@@ -199,6 +200,7 @@ class Decision:
     reason: str
     against: str = ""
     outdates: str = ""
+    asks: str = ""
 
 
 class ExtractorError(Exception):

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from extractor.language.kind import is_chinese
+from extractor.language.values import numbers_stated
 from extractor.language.vocabulary import polarity, statement_words
 from extractor.tables import table
 
@@ -63,6 +64,9 @@ _ABOUT_THE_SAME: Final = 0.9
 _UNKNOWN, _FAR, _CLOSE = 0.4, 0.2, 0.7
 """Cosines: what stands for an unknown one, and those from which on none is farther or nearer."""
 _SURELY = 1.5
+
+_LEAST_ODDS: Final = -2.0
+_RELATES: Final = ("share", "marked", "back", "change", "first quantity", "denied", "old_happened", "muse", "add")
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.9
@@ -155,6 +159,44 @@ def terms(
         "muse": float("muse" in new.marks),
         "add": float("add" in new.marks),
     }
+
+
+def relation(new: str, old: str, cosine: float, telling: float | None) -> dict[str, float]:
+    """Return what the words of a statement have to do with those of an older one, by names that `change_of` weighs.
+
+    telling: how much the vector of the newer one tells of a change.
+    """
+    newer, older = read(new), read(old)
+    words, known = statement_words(new), statement_words(old)
+    numbers, known_numbers = numbers_stated(new), numbers_stated(old)
+    share = share_of_the_same(newer, older, cosine)
+    weighed = terms(newer, older, share, cosine)
+    told = {
+        "words of the newer": len(words & known) / max(1, len(words)),
+        "words of the older": len(words & known) / max(1, len(known)),
+        "a word": words & known,
+        "a thing": newer.things & older.things,
+        "of another": is_of_another(new, old),
+        "newer of oneself": newer.speaker,
+        "older of oneself": older.speaker,
+        "newer of people": newer.persons,
+        "older of people": older.persons,
+        "the same people": newer.persons & older.persons,
+        "new people": newer.persons - older.people,
+        "people left": older.persons - newer.people,
+        "happened": newer.happened,
+        "another number": numbers and known_numbers and not numbers & known_numbers,
+        "a first number": numbers and not known_numbers,
+        "negated": polarity(new) is False,
+        "turned": polarity(new) != polarity(old),
+        "another name": _differ(newer.names, older.names),
+        "the same name": newer.names & older.names,
+        "near": cosine * cosine,
+        "change by words": compared(new, old, cosine, telling).verdict == "changed",
+        "odds by words": max(_LEAST_ODDS, compared(new, old, cosine, telling).odds),
+        **{name: weighed[name] for name in _RELATES},
+    }
+    return {name: value if isinstance(value, float) else float(bool(value)) for name, value in told.items()}
 
 
 def _has_another_value(new: Statement, old: Statement) -> bool:

@@ -1,14 +1,15 @@
 """Decides what a candidate does to similar memories: `add`, `skip` (known), `update` (richer) or `supersede` (changed).
 
 A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide first. What they
-leave open is weighed by its words of change (`compare.py`), and what has none is estimated by the vectors of both
-(`change_of`). Where a change is only likely, both stay. A capable model says itself what its entries replace.
+leave open is weighed by its words of change (`compare.py`), and estimated by the vectors and words of both
+(`change_of`). Where a change is only likely, both stay, and the person is asked. A capable model says itself what its
+entries replace.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.values import numbers_of, numbers_stated
@@ -17,8 +18,8 @@ from extractor.meaning import change_of
 from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known, traits_of
 
-from .compare import compared, is_of_another, swapped, tells_of_change, turned
-from .statement import changed, clauses, happened, predicate, same_text, same_verb, says_now, slots
+from .compare import compared, relation, swapped, tells_of_change, turned
+from .statement import changed, clauses, happened, predicate, read, same_text, same_verb, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -27,9 +28,13 @@ SAME_ACROSS_LANGUAGES = 0.72  # cosine; between the two, the best must be ahead 
 NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
-CHANGED, CHANGED_PLAINLY = 2.2, 3.0  # log-odds (`change_of`): replaced, even if curated
+# Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
+CHANGED, CHANGED_PLAINLY, ASKED = 2.6, 3.0, 1.25
+# How much the newer statement alone must tell of a change (`Meaning.change`), and one that is worth nothing else, or
+# talk would change lines.
+TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
-CHANGED_BY_WORDS, _ESTIMATE_WEIGHS, _COSINE_WEIGHS = 4.55, 0.5, 4.0
+CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
 QUOTED_WORDS = 0.35  # … or a share of them, where the text was made of that line
 NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
@@ -53,7 +58,10 @@ _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed."""
+    """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed.
+
+    reason: "asked" where its person is asked whether the memory still holds.
+    """
 
     action: Action
     memory: Known
@@ -69,12 +77,12 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     exact = next((effect for effect in effects if effect.reason == "same_text"), None)
     best = exact or min(effects, key=lambda effect: (_RANK[effect.action], -effect.odds), default=None)
     if best is None or best.action == "add":
-        return _perhaps(best.memory) if best else _ADDED
+        return (_ask(best.memory) if best.reason == "asked" else _perhaps(best.memory)) if best else _ADDED
     sentence = candidate.sentence or candidate.content
     told = says_now(sentence) or left_behind(sentence) or tells_of_change(sentence)
     plainly = best.action == "supersede" and (told or CHANGED_PLAINLY <= best.odds < float("inf"))
     if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
-        return _beside(best.memory, best.action)
+        return _ask(best.memory) if 0 < best.odds < CHANGED_PLAINLY else _beside(best.memory, best.action)
     return Decision(action=best.action, target=best.memory.id, reason=best.reason)
 
 
@@ -137,6 +145,11 @@ def _perhaps(memory: Known) -> Decision:
     return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
 
 
+def _ask(memory: Known) -> Decision:
+    """Add a candidate beside a memory of which its person is asked whether it still holds."""
+    return Decision(action="add", target=None, reason="perhaps_changed", asks=memory.id)
+
+
 def _of_other_codes(new: str, old: str) -> bool:
     """Return whether the subjects of two statements have other codes: "locker b53", "locker a53"."""
     codes, old_codes = (
@@ -171,22 +184,30 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
         return ruled or _Effect("skip", memory, "known", weighed.odds)
     # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
     # It was trained on what people tell: two wishes are alike in form, and both stand.
-    may_change = memory is ordered[0] and not traits_of(candidate.category).directive
-    may_change = may_change and not is_of_another(candidate.content, memory.text)
-    changes = may_change and estimated is not None and estimated >= CHANGED
-    return _Effect("supersede", memory, "changed_mind", estimated or 0.0) if changes else None
+    is_wish = traits_of(candidate.category).directive
+    may_change = memory is ordered[0] and not is_wish and not read(candidate.content).asks
+    may_change = may_change and (candidate.telling or 0.0) >= (
+        TELLS_ONLY_OF_CHANGE if candidate.only_as else TELLS_OF_CHANGE
+    )
+    if not may_change or estimated is None or estimated < ASKED:
+        return None
+    action, reason = ("supersede", "changed_mind") if estimated >= CHANGED else ("add", "asked")
+    return _Effect(cast("Action", action), memory, reason, estimated)
 
 
 def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
     """Return whether the vectors bear out what words tell of a change (log-odds); without them, the words count."""
     if estimated is None or cosine is None:
         return True
-    return odds + _ESTIMATE_WEIGHS * estimated + _COSINE_WEIGHS * cosine >= CHANGED_BY_WORDS
+    return estimated >= LEAST_BY_WORDS and odds + _COSINE_WEIGHS * cosine >= CHANGED_BY_WORDS
 
 
 def _odds(candidate: Candidate, memory: Known) -> float | None:
     """Return the log-odds that a candidate changes a memory, by the vectors of both; None where one is missing."""
-    return change_of(candidate.content, *memory.vectors) if memory.vectors else None
+    if memory.vectors is None:
+        return None
+    related = relation(candidate.content, memory.text, memory.cosine or 0.0, candidate.telling)
+    return change_of(candidate.content, *memory.vectors, related)
 
 
 def _may_change(candidate: Candidate) -> bool:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision, traits_of
+from gateway_memory.capture.asking import Answers
 from gateway_memory.capture.executor import (
     Draft,
     PlanExecutor,
@@ -274,13 +275,14 @@ def _fail(save: _Save, error: BaseException) -> None:
 class MemoryChanges(Changer):
     """Changes the memories of any scope, and settles what waits for a person.
 
-    saves: merges facts that agents save. forgetter: forgets.
+    saves: merges facts that agents save. forgetter: forgets. answers: settles whether an older line still holds.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         super().__init__(runtime, storage, merger, executor)
         self.saves = Saves(runtime, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
+        self.answers = Answers(runtime, storage, merger, executor)
 
     async def keep_summary(self, scope: Scope, summary: MemoryRecord) -> None:
         """Write a stage summary without merging it: each describes one moment."""

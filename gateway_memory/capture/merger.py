@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
-from operator import attrgetter
+from math import fsum
+from operator import attrgetter, mul
 from typing import Final
 
 from extractor import (
@@ -120,7 +121,17 @@ class Merger:
     async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
         """Return the memories to compare each candidate with."""
         texts = [one_line(candidate.content) for candidate in candidates]
-        return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        recaller = self._storage.recaller
+        found = await recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        noted = {item.stored.entry.text for near in found for item in near if item.vectors}
+        noted = {text for text in noted if plain_of(text) != text}
+        if not noted:
+            return found
+        # What stands at a line's end of its days is no part of what it says.
+        encoder, vectors = await recaller.encoded([plain_of(text) for text in noted], NEAREST_SECONDS)
+        said = zip(noted, vectors, strict=True)
+        plain = {text: tuple(vector.tolist()) for text, vector in said if vector is not None}
+        return [tuple(_said_plainly(item, encoder, plain) for item in near) for near in found]
 
     async def draft_candidate(
         self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft
@@ -194,6 +205,7 @@ class Merger:
             draft.note("supersede", "model", identity, turn=turn.id)
         else:
             draft.note(decision.action, decision.reason, identity, turn=turn.id)
+        await self._ask(turn, decision, identity, draft)
 
     async def _file_of(
         self, turn: PendingTurn, candidate: Candidate, replaced: Sequence[MemoryRecord], draft: Draft
@@ -210,6 +222,11 @@ class Merger:
             curated = False
         draft.room -= size if curated else 0
         return MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
+
+    async def _ask(self, turn: PendingTurn, decision: Decision, identity: str, draft: Draft) -> None:
+        """Let the person be asked whether an older memory still holds beside a new one. See `capture/asking.py`."""
+        if decision.asks and not turn.imported:
+            await self._storage.ledger.set_notice(draft.scope.key, f"question ask {identity} {decision.asks} 0")
 
     async def draft_reworded(self, draft: Draft, candidates: Sequence[Candidate]) -> None:
         """Let a model's entries take the place of the rules' lines of the same turns that they say, together.
@@ -395,9 +412,17 @@ def _share_within(text: str, quotations: Sequence[str]) -> float:
     return sum(held) / max(1, len(plain))
 
 
+def _said_plainly(near: Near, encoder: str, plain: Mapping[str, tuple[float, ...]]) -> Near:
+    """Return a memory with the vector of its text without the note at its end. plain: the vectors by texts."""
+    older = plain.get(near.stored.entry.text)
+    if older is None or near.vectors is None or near.vectors[0] != encoder:
+        return near
+    return replace(near, vectors=(encoder, near.vectors[1], older), cosine=fsum(map(mul, near.vectors[1], older)))
+
+
 def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:
     """Return the memory that a candidate changes, or perhaps changes."""
-    identity = decision.target if decision.action == "supersede" else decision.outdates
+    identity = decision.target if decision.action == "supersede" else decision.outdates or decision.asks
     if not identity:
         return None
     if identity in near:

@@ -179,6 +179,7 @@ class RulesStage:
     async def _extract(self, scope: Scope, turn: PendingTurn) -> Sequence[Candidate]:
         if not turn.extract:
             return ()
+        await self._changes.answers.read(scope, turn)
         if request := await request_in(self._storage.recaller, turn.user, _LOADING_SECONDS):
             # A wish that another program was told concerns no memory of ours.
             if request.only_asks and not turn.imported:

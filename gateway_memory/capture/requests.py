@@ -29,7 +29,7 @@ from recall import Near, Recaller, Stored, render_block, text_overlap
 # A request is recognised by its meaning, and what it names by the words that are left when the asking is taken away.
 
 _TABLE: Final = tables_in(__file__)("requests")
-_PATTERNS: Final = _TABLE.patterns()
+PATTERNS: Final = _TABLE.patterns()
 _ASKING: Final = _TABLE.sets("words")["asking"]
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 CERTAIN: Final = 0.6
@@ -78,7 +78,7 @@ async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS
         return None
     whole, *_ = await _meanings(recaller, [line], seconds)
     if whole is None:
-        plainly = _PATTERNS["forget"].match(line)
+        plainly = PATTERNS["forget"].match(line)
         return Request(act="forget", what=object_of(line), sure=True) if plainly else None
     clauses = clauses_of(line) if may_ask_in_clause(whole) else []
     ends = list(dict.fromkeys(clauses[:1] + clauses[-1:]))
@@ -97,7 +97,7 @@ async def _meanings(recaller: Recaller, texts: Sequence[str], seconds: float) ->
 def object_of(request: str) -> str:
     """Return the words of a request that name its object, without those that only ask: "the killarney job"."""
     if has_han(request):
-        plain = _PATTERNS["asking Chinese"].sub(" ", simplified(request))
+        plain = PATTERNS["asking Chinese"].sub(" ", simplified(request))
         return " ".join(_TOKEN.findall(plain))
     words = _TOKEN.findall(request)
     return " ".join(word for word in words if word.lower().replace("’", "'") not in _ASKING)
@@ -125,7 +125,7 @@ def memories_meant(what: str, near: Sequence[Near]) -> Meant:
 
 def _denies(what: str, text: str) -> bool:
     """Return whether a memory contradicts the request: "I like tea" is not "I don't like tea"."""
-    sides = {polarity(what), polarity(text)} if _PATTERNS["states"].match(what) else set()
+    sides = {polarity(what), polarity(text)} if PATTERNS["states"].match(what) else set()
     return sides == {True, False}
 
 
@@ -146,7 +146,7 @@ _MASKED: Final = re.compile(r"\[masked: ([a-z ]{2,40})\]")
 
 def asks_to_keep_masked(text: str) -> bool:
     """Return whether a cleaned message asks to keep something that contained a masked secret."""
-    return bool(_MASKED.search(text) and _PATTERNS["keep"].search(text) and not _PATTERNS["keep not"].search(text))
+    return bool(_MASKED.search(text) and PATTERNS["keep"].search(text) and not PATTERNS["keep not"].search(text))
 
 
 def names_of(kinds: Iterable[str], language: Language) -> str:

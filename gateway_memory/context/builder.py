@@ -35,7 +35,7 @@ from gateway_memory.context.hits import (
     told_hits,
     without_repeats,
 )
-from gateway_memory.context.requested import requested
+from gateway_memory.context.requested import question_due, requested
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.session import Session
@@ -251,6 +251,7 @@ class ContextBuilder:
         await self._inject_updates(reply)
         await self._inject_memories(reply)
         await self._inject_request(reply)
+        await self._inject_question(reply)
         await self._inject_notice(reply)
         for block in reply.blocks:
             session.in_context.tell(block)
@@ -406,6 +407,16 @@ class ContextBuilder:
             found = await self.runner.run("request", reply.left(), telling)
         if found:
             reply.request, block = found
+            reply.blocks += [block] if block else []
+
+    async def _inject_question(self, reply: _Reply) -> None:
+        """Let the assistant ask whether an older line still holds, if nothing else is asked of the memory."""
+        session = reply.session
+        if reply.request or self.only_tries or not session.on("autoExtract") or not session.on("autoRecall"):
+            return
+        if self._storage.ledger.names_due(session.scope.key):
+            asking = question_due(self._storage, session)
+            block = await self.runner.run("question", reply.within(_JOURNAL_WITHIN), asking)
             reply.blocks += [block] if block else []
 
     async def _inject_notice(self, reply: _Reply) -> None:

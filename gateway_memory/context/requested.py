@@ -1,13 +1,16 @@
 """What the assistant is told of a request about the memory itself, and what becomes of it after the reply."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from extractor import Act
+from gateway_memory.capture.asking import lines_of, questions
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.capture.requests import Request, memories_meant
 from gateway_memory.context.blocks import told
 from gateway_memory.edge.phrases import Language, language_of, say
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.report import OF_SESSION, Requested
@@ -67,6 +70,28 @@ async def requested(  # noqa: PLR0911 - one return a request
     if rows:
         return found, telling.block("which", _lines(rows, validity))
     return found, telling.block("said", what=_named(request.what)) if done else telling.block("what")
+
+
+async def question_due(storage: Storage, session: Session) -> str:
+    """Return the block that lets the assistant ask once whether an older line still holds; "" for none.
+
+    It counts as asked, so that no other session asks again.
+
+    Raises:
+        StoreError, RecallError: the memories could not be read.
+    """
+    ledger, scope = storage.ledger, session.scope.key
+    for question in questions(ledger, scope):
+        if question.stage != "ask":
+            continue
+        lines = await lines_of(storage.recaller, scope, question)
+        if not await ledger.take_notice(scope, question.name) or lines is None:
+            continue
+        asked = replace(question, stage="asked", session_id=session.session_id, after=session.last_turn)
+        await ledger.set_notice(scope, asked.name)
+        newer, older = (_shortened(plain_of(line.entry.text)) for line in lines)
+        return _Telling(session, language_of(older)).block("still", newer=newer, older=older)
+    return ""
 
 
 class _Telling:

@@ -413,6 +413,10 @@ class Ledger(Table):
         """Return whether `is_due` is worth a call, by what this process has set or last read."""
         return (scope, name) in self._notices
 
+    def names_due(self, scope: str) -> list[str]:
+        """Return the names of a scope's notices that may be due, by what this process has set or last read."""
+        return [name for of, name in self._notices if of == scope]
+
     async def look_for_notices(self) -> None:
         """Read the notices that other processes have set."""
         rows = await self._rows(EVERY, "SELECT scope, name FROM marks WHERE NOT told")
