@@ -9,7 +9,7 @@ entries replace.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.values import numbers_of, numbers_stated
@@ -30,8 +30,8 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
 CHANGED, CHANGED_PLAINLY, ASKED = 2.6, 3.0, 1.25
-# How much the newer statement alone must tell of a change (`Meaning.change`), and one that is worth nothing else, or
-# talk would change lines.
+# How much the newer statement alone must tell of a change (`Meaning.change`), and one that is worth nothing else, or of
+# which a person is asked: talk changes no lines.
 TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
@@ -182,17 +182,22 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
     if ruled or weighed.verdict == "same":
         return ruled or _Effect("skip", memory, "known", weighed.odds)
-    # The weights know words of change; what has none, and what they leave open, is for the estimate over both vectors.
-    # It was trained on what people tell: two wishes are alike in form, and both stand.
+    return _estimated(memory, candidate, estimated) if memory is ordered[0] else None
+
+
+def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effect | None:
+    """Return what the estimate over both vectors tells: the words of change know only what is in their lists.
+
+    It was trained on what people tell: two wishes are alike in form, and both stand.
+    """
+    telling = candidate.telling or 0.0
     is_wish = traits_of(candidate.category).directive
-    may_change = memory is ordered[0] and not is_wish and not read(candidate.content).asks
-    may_change = may_change and (candidate.telling or 0.0) >= (
-        TELLS_ONLY_OF_CHANGE if candidate.only_as else TELLS_OF_CHANGE
-    )
-    if not may_change or estimated is None or estimated < ASKED:
+    if odds is None or is_wish or telling < TELLS_OF_CHANGE or read(candidate.content).asks:
         return None
-    action, reason = ("supersede", "changed_mind") if estimated >= CHANGED else ("add", "asked")
-    return _Effect(cast("Action", action), memory, reason, estimated)
+    plainly = telling >= TELLS_ONLY_OF_CHANGE
+    if odds >= CHANGED and (plainly or not candidate.only_as):
+        return _Effect("supersede", memory, "changed_mind", odds)
+    return _Effect("add", memory, "asked", odds) if odds >= ASKED and plainly else None
 
 
 def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
