@@ -161,6 +161,7 @@ SAID = (
     "The boiler in our cottage rattles when it is cold, and I'm allergic to walnuts.",
     "我叫小梅。我喜欢喝乌龙茶。",
 )
+MOST_UNDONE = 12
 WORDS = ("Mei", "window seats", "walnuts", "乌龙茶")
 CONTENTS = (
     "The user's name is Mei.",
@@ -171,7 +172,7 @@ CONTENTS = (
 
 
 @settings(
-    max_examples=100 if THOROUGH else 8,
+    max_examples=100 if THOROUGH else 3,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not THOROUGH,
@@ -211,10 +212,12 @@ def test_nothing_that_a_model_replaces_wrongly_is_lost(answers: list[tuple[int, 
                 session = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
                 for word in WORDS:
                     assert any(word in hit.text for hit in await memory.search(session, word, limit=10)), word
-                while set(before) - set(lines(folder)):
-                    answered = await memory.command(session, "/memory undo")
-                    assert answered
-                    assert "Nothing" not in answered, (before, lines(folder))
+                answered = ""
+                for _ in range(MOST_UNDONE):
+                    if not set(before) - set(lines(folder)):
+                        break
+                    answered = await memory.command(session, "/memory undo") or ""
+                assert not set(before) - set(lines(folder)), answered
 
     asyncio.run(live())
 
