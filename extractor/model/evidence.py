@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 from extractor.cleaning.clean import clean
@@ -39,6 +40,8 @@ LONGEST_CONTENT: Final = 400  # characters
 LONGEST_POINTED_AT: Final = 300
 LONGEST_CUE, MOST_CUES = 80, 3
 SHORTEST_CONTENT: Final = 3  # letters
+SHORTEST_SLIPPED, COPIED, _LEAST_COPIED = 20, 0.9, 4
+"""Letters of a quotation that may have a slip; the share of it that must be copied, in parts of so many letters."""
 CONFIDENCE: Final = 0.8
 """Of an entry: a model's own number tells nothing."""
 
@@ -187,8 +190,8 @@ def _holds(text: object, candidate: Candidate, turn: Turn, said: Sources) -> Hol
     if not isinstance(text, str):
         return None
     day = turn.at.date()
+    worded = holds_of(candidate.content, day, standing=traits_of(candidate.category).standing)
     if text.strip().casefold() in ("always", "总是", "一直"):
-        worded = holds_of(candidate.content, day, standing=traits_of(candidate.category).standing)
         return None if worded.coming(day) or worded.until else Holds(exact=True)
     holds = holds_of(_MONTH.sub(_month, text), day)
     spans = [*holds.on, *([day_span(holds.until)] if holds.until else [])]
@@ -196,14 +199,15 @@ def _holds(text: object, candidate: Candidate, turn: Turn, said: Sources) -> Hol
         return None
     if holds.begins and not holds.every and holds.until is None and holds.on[0].first <= day:
         return Holds(exact=True)
-    return replace(holds, exact=False)
+    same = (worded.on, worded.until, worded.every) == (holds.on, holds.until, holds.every)
+    return replace(holds, exact=same and (worded.exact or bool(worded.every)))
 
 
 def _cues(words: object) -> tuple[str, ...]:
     """Return the words by which an entry may be asked for; what is odd among them is left out."""
     texts = [" ".join(each.split()) for each in words if isinstance(each, str)] if isinstance(words, list) else []
-    fit = (each for each in texts if 0 < len(each) <= LONGEST_CUE and not _unfit(each))
-    return tuple(dict.fromkeys(fit))[:MOST_CUES]
+    fit = (each for each in texts if 0 < len(each) <= LONGEST_CUE and clean(each).text == each)
+    return tuple(dict.fromkeys(each for each in fit if not commands_the_machine(each)))[:MOST_CUES]
 
 
 def _month(match: re.Match[str]) -> str:
@@ -215,7 +219,17 @@ def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
     parts = [plain for part in _ELLIPSIS.split(quote) if (plain := _plain(part))]
     own = _plain(prose(message))
-    return bool(parts) and all(part in own for part in parts)
+    return bool(parts) and all(part in own or _is_nearly_in(part, own) for part in parts)
+
+
+def _is_nearly_in(part: str, own: str) -> bool:
+    """Return whether a part of a quotation stands in a message but for a slip or two, as models copy: a word less."""
+    if not SHORTEST_SLIPPED <= len(part) <= LONGEST_CONTENT:
+        return False
+    blocks = SequenceMatcher(None, own, part, autojunk=False).get_matching_blocks()
+    held = [block for block in blocks if block.size >= _LEAST_COPIED]
+    within = held[-1].a + held[-1].size - held[0].a if held else 0
+    return sum(block.size for block in held) >= COPIED * len(part) and within <= len(part) / COPIED
 
 
 def _plain(text: str) -> str:

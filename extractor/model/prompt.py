@@ -135,7 +135,7 @@ def full_message(
     before = [
         row
         for turn in earlier[-MOST_EARLIER:]
-        for row in _exchange(turn, LONGEST_EARLIER, turn.reply[-LONGEST_EARLIER:])
+        for row in _exchange(turn, LONGEST_EARLIER, turn.reply, shown=LONGEST_EARLIER)
     ]
     given = list(given_turns(turns).values())
     rows: list[str] = []
@@ -155,8 +155,11 @@ def full_message(
     return "\n".join(_fenced(name, lines) for name, lines in parts.items() if lines)
 
 
-def _exchange(turn: Turn, longest: int, reply: str) -> list[str]:
-    user, end = prose(turn.user)[:longest].strip(), reply.strip()[-LONGEST_ASKED:]
+def _exchange(turn: Turn, longest: int, reply: str, *, shown: int = LONGEST_ASKED) -> list[str]:
+    user, end = prose(turn.user)[:longest].strip(), reply.strip()
+    if len(end) > shown:
+        end = end[-shown:]
+        end = end[end.find(" ") + 1 :]  # no half word
     return [f"{who}: {as_data(text)}" for who, text in (("User", user), ("Assistant", end)) if text]
 
 

@@ -59,6 +59,8 @@ _RELATED: Final = 0.22
 """The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
 _UNRELATED: Final = 0.15
 """The cosine below which a statement has nothing to do with the message that it quotes."""
+_RELATED_TO_A_CHANGE, _TELLS_OF_CHANGE = 0.1, 0.3
+"""The same, for a sentence whose vector tells that much of a change."""
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
@@ -240,6 +242,16 @@ class Reader:
         summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
 
+    async def _changing(self, texts: Sequence[str]) -> set[str]:
+        """Return the sentences that tell of a change, of what they may hardly name: "make it two thousand"."""
+        encoder, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS)
+        meanings = {
+            text: meaning_of(text, vector.tolist(), encoder)
+            for text, vector in zip(texts, vectors, strict=True)
+            if vector is not None
+        }
+        return {text for text, meaning in meanings.items() if meaning and meaning.change >= _TELLS_OF_CHANGE}
+
     async def _twins(self, scope: Scope) -> list[Known]:
         """Return memories that may stand twice, beside each other; once a day."""
         today = self._runtime.today()
@@ -272,11 +284,15 @@ class Reader:
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
             texts = _sentences(part)[-_MOST_COMPARED:]
             found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
+            changing = await self._changing(texts)
             items = (
-                (item, _with_days(item)) for items in found for item in items if item.stored.entry.id not in hidden
+                (item, _with_days(item), _RELATED_TO_A_CHANGE if text in changing else least)
+                for text, nearest in zip(texts, found, strict=True)
+                for item in nearest
+                if item.stored.entry.id not in hidden
             )
-            for item, memory in sorted(items, key=lambda pair: _closeness(pair[1]), reverse=True):
-                if _closeness(memory) >= least:
+            for item, memory, enough in sorted(items, key=lambda row: _closeness(row[1]), reverse=True):
+                if _closeness(memory) >= enough:
                     near.setdefault(item.stored.entry.id, (item.stored, memory))
         return list(near.values())[:_MOST_KNOWN]
 

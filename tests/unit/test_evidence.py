@@ -343,3 +343,30 @@ def test_times_are_read_in_any_form(text: str, time: tuple[int, int]) -> None:
 )
 def test_numbers_of_several_words_are_one(text: str, value: float) -> None:
     assert value in numbers_of(text)
+
+
+@pytest.mark.parametrize(
+    ("quote", "outcome"),
+    [
+        ("theyve shoved my medical along to Wednesday 20th, ten past nine", ""),  # a word less
+        ("they've shoved my medical along to Wednesday the 20th, ten past nine", ""),
+        ("theyve shoved my wedding along to Friday the 12th, half past two", "no_evidence"),
+        ("theyve shoved my medical … ten past nine", ""),
+    ],
+)
+def test_a_slip_in_copying_a_quotation_costs_nothing(quote: str, outcome: str) -> None:
+    said = turn(1, "doctors rang, theyve shoved my medical along to Wednesday the 20th, ten past nine in the morning")
+    assert problem("The user's medical was moved to Wednesday at 9:10 am", said, quote=quote) == outcome
+
+
+@pytest.mark.parametrize(
+    ("content", "holds"),
+    [
+        ("The user's exam is on 2026-12-11", "on 2026-12-11"),
+        ("The user has choir every Thursday at 17:30", "every Thursday 17:30"),
+    ],
+)
+def test_a_day_that_the_sentence_tells_is_not_told_twice(content: str, holds: str) -> None:
+    found = read(content, "exam tomorrow, choir thursdays at half five", holds=holds).holds
+    assert found is not None
+    assert found.exact
