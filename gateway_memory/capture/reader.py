@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from extractor import (
@@ -59,8 +60,8 @@ _RELATED: Final = 0.22
 """The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
 _UNRELATED: Final = 0.15
 """The cosine below which a statement has nothing to do with the message that it quotes."""
-_RELATED_TO_A_CHANGE, _TELLS_OF_CHANGE = 0.1, 0.3
-"""The same, for a sentence whose vector tells that much of a change."""
+_OF_A_CHANGE, _TELLS_OF_CHANGE = 0.2, 0.3
+"""What is added to that for a sentence whose vector tells so much of a change: it may hardly name the thing."""
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
@@ -285,14 +286,14 @@ class Reader:
             texts = _sentences(part)[-_MOST_COMPARED:]
             found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
             changing = await self._changing(texts)
-            items = (
-                (item, _with_days(item), _RELATED_TO_A_CHANGE if text in changing else least)
+            rows = [
+                (_closeness(memory := _with_days(item)) + _OF_A_CHANGE * (text in changing), item, memory)
                 for text, nearest in zip(texts, found, strict=True)
                 for item in nearest
                 if item.stored.entry.id not in hidden
-            )
-            for item, memory, enough in sorted(items, key=lambda row: _closeness(row[1]), reverse=True):
-                if _closeness(memory) >= enough:
+            ]
+            for closeness, item, memory in sorted(rows, key=itemgetter(0), reverse=True):
+                if closeness >= least:
                     near.setdefault(item.stored.entry.id, (item.stored, memory))
         return list(near.values())[:_MOST_KNOWN]
 
