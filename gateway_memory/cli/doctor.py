@@ -28,8 +28,9 @@ from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
 from gateway_memory.store.journal.sessions import SHARED_KEY
-from gateway_memory.sync.follower import is_episode_page, page_of
+from gateway_memory.sync.episodes import is_episode_page, page_of
 from gateway_memory.sync.mqtt import client_id, make_wire, read_login
+from gateway_memory.sync.vanishing import Damage
 from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
 
@@ -54,7 +55,7 @@ def _bad(name: str, /, **values: object) -> int:
 
 def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
-    if args.part in ("episodes", "sessions"):
+    if args.part in ("episodes", "files", "sessions"):
         check_folder(args.workspace)
     try:
         problems = _PARTS[args.part](args)
@@ -273,6 +274,23 @@ def _sessions(args: argparse.Namespace) -> int:
     return _good("sessions_well", days=_LOOKED_BACK_DAYS)
 
 
+def _files(args: argparse.Namespace) -> int:
+    """Say which files were damaged and wait for an answer, and what was set aside."""
+    problems = 0
+    if (args.workspace / "journal.sqlite").exists():
+        with JournalInPlace.open(args.workspace) as journal:
+            for scope, name in journal.notices():
+                if damage := Damage.of_notice(name):
+                    lost = len(damage.lost)
+                    problems += _bad("file_damaged", scope=scope, file=damage.file, lost=lost, of=damage.of)
+    for path in sorted(args.workspace.glob("journal.sqlite.damaged-*")):
+        if not path.name.endswith(("-wal", "-shm")):
+            problems += _bad("journal_aside", file=path.name)
+    if aside := sorted(args.workspace.rglob("*.md.damaged-*")):
+        _write(_text("files_aside", files=", ".join(str(path.relative_to(args.workspace)) for path in aside)))
+    return problems or _good("files_well")
+
+
 def _episodes(args: argparse.Namespace) -> int:
     keep_days = load_config(args.config).for_agent(args.agent).episodes.keep_days
     turns: Sequence[KeptTurn] = ()
@@ -320,7 +338,7 @@ def _different(workspace: Path, scope: str, kept: Sequence[KeptTurn]) -> Iterato
         yield _text("index_differs", number=len(kept), scope=scope, indexed=there, pages=len(pages))
 
 
-_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes}
+_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes, "files": _files}
 
 
 # `gateway-memory listen`: show the events of gateways as they come over MQTT.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
-from gateway_memory.commands.receipts import counted
+from gateway_memory.commands.receipts import counted, damage_rows
 from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import day_of
@@ -106,6 +106,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "episodes": await ports.storage.episodes.count(session.scope.key),
         "feedback": await counted(ports, session),
         "reviews": await waiting_reviews(ports.storage.reviews, session.scope),
+        "damaged": await damage_rows(ports, session),
         "vectors": await _vectors(ports, health),
         "waiting": {
             "rules": queue.rules,
@@ -209,6 +210,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
         *_process_lines(language, facts["processes"]),
     ]
+    lines += [phrase(session, "status_damaged", **each) for each in facts["damaged"]]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))
     lines += [

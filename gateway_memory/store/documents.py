@@ -197,6 +197,11 @@ def is_writable(file: str) -> bool:
     return file == MEMORY_FILE or is_day_file(file)
 
 
+def title_of(file: str) -> str:
+    """Return the heading of a document that is written anew."""
+    return "Memory" if file == MEMORY_FILE else PurePosixPath(file).stem
+
+
 def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch]:
     """Return the content of a document after an edit, or None to delete it, and the patch that reverts the edit.
 
@@ -205,7 +210,7 @@ def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch
     before = (content or b"").decode("utf-8", "surrogateescape")
     after = taken_back(before, change.restore) if change.restore else None
     if after is None:
-        title = "Memory" if change.file == MEMORY_FILE else PurePosixPath(change.file).stem
+        title = title_of(change.file)
         after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
     patch = patch_of(change.file, before, after, made=content is None)
     removed = after == "" and ((change.restore is not None and change.restore.made) or content is None)
@@ -297,6 +302,28 @@ class Documents(ABC):
 
         await self._rewrite(scope, [name], change)
         return same
+
+    async def is_open(self, scope: "Scope", name: str) -> bool:  # noqa: ARG002 - only files are
+        """Return whether a process has a document open for writing."""
+        return False
+
+    async def mend(self, scope: "Scope", name: str, change: Callable[[str | None], str]) -> str:
+        """Replace a damaged document by what `change` makes of its text, None for none. Call it only within `writing`.
+
+        Return the name under which the damaged one is kept, "" if nothing is left of it.
+        """
+
+        def mended(_: str, content: bytes | None) -> bytes:
+            text = None if content is None else content.decode("utf-8", "surrogateescape")
+            return change(text).encode("utf-8", "surrogateescape")
+
+        aside = await self._set_aside(scope, name)
+        await self._rewrite(scope, [name], mended)
+        return aside
+
+    async def _set_aside(self, scope: "Scope", name: str) -> str:  # noqa: ARG002 - only files are damaged
+        """Copy a damaged document beside it, and return the name of the copy."""
+        return ""
 
     @abstractmethod
     async def _rewrite(self, scope: "Scope", names: Sequence[str], change: Change) -> None:

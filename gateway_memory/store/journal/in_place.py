@@ -149,6 +149,12 @@ class JournalInPlace:
         with self.transaction() as database:
             return int(database.execute(query, (place, since)).fetchone()[0])
 
+    def notices(self) -> list[tuple[str, str]]:
+        """Return the notices that are set: the scope and the name of each."""
+        with self.transaction() as database:
+            rows = database.execute("SELECT scope, name FROM marks ORDER BY scope, name").fetchall()
+        return [(str(scope), str(name)) for scope, name in rows]
+
     def kept_turns(self) -> list[KeptTurn]:
         """Return the episodes of all scopes without their texts."""
         query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"
