@@ -191,9 +191,11 @@ class Follower:
         of, now = self._of(scope), asyncio.get_running_loop().time()
         state = None if stamp is None else (*_state(stamp), stamp.digest)
         held = of.held.get(file)
-        since = held.since if held and held.state == state else now
+        held = held if held and held.state == state else None
+        since = held.since if held else now
         age = max(now - since, 0.0 if stamp is None else time.time() - stamp.mtime_ns / 1e9)
-        settled = loss.damaged and (age >= vanishing.SETTLES_SECONDS or (stamp is None and of.seen is None))
+        long_ago = age >= vanishing.SETTLES_SECONDS or (held is not None and held.settled)
+        settled = loss.damaged and (long_ago or (stamp is None and of.seen is None))
         of.held[file] = _Held(state=state, since=since, loss=loss, settled=settled)
         standing = {entry.id for entry in entries}
         rows = [row.entry for row in loss.rows if row.entry.id not in standing]

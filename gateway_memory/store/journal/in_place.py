@@ -161,6 +161,12 @@ class JournalInPlace:
         with self._translated():  # no transaction, which would make a gateway's writes wait
             return [_kept(row) for row in self._database.execute(query)]
 
+    def unindexed_pages(self) -> set[tuple[str, int]]:
+        """Return the pages of episodes, each with its scope, that changed since they were indexed."""
+        with self.transaction() as database:
+            rows = database.execute("SELECT scope, page FROM episode_pages WHERE behind").fetchall()
+        return {(str(scope), int(page)) for scope, page in rows}
+
     # Deletion of a scope
 
     def sessions_of(self, scope: str) -> list[str]:
