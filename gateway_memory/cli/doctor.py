@@ -26,12 +26,13 @@ from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
 from gateway_memory.store.journal.sessions import SHARED_KEY
+from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import is_episode_page, page_of
 from gateway_memory.sync.mqtt import client_id, make_wire, read_login
-from gateway_memory.sync.vanishing import Damage
 from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
 
@@ -283,7 +284,8 @@ def _files(args: argparse.Namespace) -> int:
             for scope, name in journal.notices():
                 if damage := Damage.of_notice(name):
                     lost = len(damage.lost)
-                    problems += _bad("file_damaged", scope=scope, file=damage.file, lost=lost, of=damage.of)
+                    text = "records_lost" if damage.file == SESSIONS_FILE else "file_damaged"
+                    problems += _bad(text, scope=scope, file=damage.file, lost=lost, of=damage.of)
     for path in sorted(args.workspace.glob("journal.sqlite.damaged-*")):
         if not path.name.endswith(("-wal", "-shm")):
             problems += _bad("journal_aside", file=path.name)

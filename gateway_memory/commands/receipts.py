@@ -11,11 +11,12 @@ from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_ti
 from gateway_memory.edge.phrases import say
 from gateway_memory.ground import day_of
 from gateway_memory.session import Session
+from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import TALK, UNWRITTEN, Receipt
 from gateway_memory.store.report import Verdict
-from gateway_memory.sync.vanishing import Damage
+from gateway_memory.store.summaries import SESSIONS_FILE
 
 _RECEIPTS: Final = 20
 _LATEST: Final = 2**62
@@ -130,12 +131,14 @@ async def restore(ports: CommandPorts, session: Session, rest: str) -> str:
     damages = await _damages(ports, session)
     if not damages or answer not in _DELETED | _KEPT:
         return await undo(ports, session, rest if answer not in _DELETED | _KEPT else "")
-    if answer in _DELETED:
-        await ports.changes.forgetter.lost(session.scope, [each for damage in damages for each in damage.lost])
+    ids = [each for damage in damages if damage.file != SESSIONS_FILE for each in damage.lost]
+    if answer in _DELETED and ids:
+        await ports.changes.forgetter.lost(session.scope, ids)
     await ports.storage.mender.answered(session.scope)
     lines = []
     for damage in damages:
         name = "restored_not" if answer in _DELETED else "restored"
+        name = "restored_records" if damage.file == SESSIONS_FILE else name
         lines.append(phrase(session, name, file=damage.file, lost=len(damage.lost)))
         if damage.aside:
             lines.append(phrase(session, "restored_aside", aside=damage.aside))

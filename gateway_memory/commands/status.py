@@ -10,6 +10,7 @@ from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
+from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.peers import WorkspaceHealth
 
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
@@ -210,7 +211,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
         *_process_lines(language, facts["processes"]),
     ]
-    lines += [phrase(session, "status_damaged", **each) for each in facts["damaged"]]
+    lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))
     lines += [
@@ -223,6 +224,11 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     if unreadable["rows"] or unreadable["index"]:
         lines.append(say(language, "status_unreadable", **unreadable))
     return "\n".join(lines)
+
+
+def _damaged(file: str) -> str:
+    """Return the name of the phrase about a damaged file."""
+    return "status_records_lost" if file == SESSIONS_FILE else "status_damaged"
 
 
 def _process_lines(language: Language, processes: list[dict[str, Any]]) -> list[str]:

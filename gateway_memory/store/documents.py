@@ -1,16 +1,18 @@
 """Memory files: their names, edits and the patches that revert them, merging two edits, and where they are kept."""
 
 import hashlib
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from gateway_memory.ground import decoded
 from gateway_memory.store import markdown
 
 if TYPE_CHECKING:  # hooks need none of these
@@ -338,3 +340,43 @@ class Documents(ABC):
 
     async def sweep(self) -> None:  # noqa: B027 - only files can be left behind
         """Clean up files that dead processes have left."""
+
+
+# What is asked about a damaged file, as the journal keeps it: in the name of a notice.
+
+_DAMAGED: Final = "damaged "
+_FEWEST: Final = 4
+"""Of so many lines and more, a loss of half of them is damage."""
+
+
+def most(lost: int, of: int) -> bool:
+    """Return whether half of so many lines or more are lost."""
+    return of >= _FEWEST and 2 * lost >= of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A file that was damaged. lost: the ids of the lines that were gone, of so many. aside: where the broken file is.
+
+    ("" where nothing was left of it.)
+    """
+
+    file: str
+    lost: tuple[str, ...]
+    of: int
+    aside: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its notice."""
+        return _DAMAGED + json.dumps(asdict(self))
+
+    @classmethod
+    def of_notice(cls, name: str) -> "Damage | None":
+        """Return the damage of a notice; None if the notice is about something else."""
+        if not name.startswith(_DAMAGED):
+            return None
+        try:
+            return decoded(cls, json.loads(name.removeprefix(_DAMAGED)))
+        except (ValueError, TypeError):
+            return None

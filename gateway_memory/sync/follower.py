@@ -15,7 +15,7 @@ from gateway_memory.ground import get_logger, noon_of
 from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable
+from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.plan import MemoryRecord
@@ -213,7 +213,7 @@ class Follower:
         found = False
         for file, ids in expected.items():
             lost = [identity for identity in ids if identity not in owners]
-            if not lost or not is_writable(file) or (file in current and not vanishing.most(len(lost), len(ids))):
+            if not lost or not is_writable(file) or (file in current and not most(len(lost), len(ids))):
                 continue
             stamp = known.get(file, Stamp(mtime_ns=0, size=0, digest=_HELD))
             memories = await self._store.ledger.memories(scope.key, lost)

@@ -8,13 +8,13 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import title_of
+from gateway_memory.store.documents import Damage, title_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.follower import Follower, record_of
-from gateway_memory.sync.vanishing import Damage, Loss, mended
+from gateway_memory.sync.vanishing import Loss, mended
 from recall import RecallError
 
 log = get_logger(__name__)
@@ -95,6 +95,7 @@ class Mender:
         Raises:
             StoreError: the journal could not be read.
         """
+        await self._store.records.look(scope)
         known = {damage.file: damage for damage in await self._damages(scope)}
         ids = [identity for damage in known.values() for identity in damage.lost]
         states = await self._store.ledger.states(scope.key, ids) if ids else {}

@@ -4,16 +4,14 @@ A power loss, a full disk or a client that synchronizes folders leaves a file em
 Nobody has asked for that. Whatever is damage stays a memory until a person says that it was deleted.
 """
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from gateway_memory.ground import decoded
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import digest_of
+from gateway_memory.store.documents import digest_of, most
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, Block, edit
 from recall import Recaller, Stamp, Stored
@@ -22,11 +20,8 @@ SETTLES_SECONDS: Final = 3.0
 """How long a file that looks damaged must stay as it is: an editor may empty it before it writes."""
 MOMENT_SECONDS: Final = 0.15
 """How long a file from which a few lines vanished must stay as it is."""
-_FEWEST: Final = 4
-"""Of so many lines and more, a loss of half of them is damage."""
 _FEWEST_OLDER: Final = 2
 """Of the last line alone, deleting it and putting back the version before it look the same."""
-_DAMAGED: Final = "damaged "
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 
@@ -62,11 +57,6 @@ def is_damage(text: str | None, vanished: Vanished, *, older: bool) -> bool:
     return most(len(vanished.ours), vanished.of)
 
 
-def most(lost: int, of: int) -> bool:
-    """Return whether half of so many lines or more are lost."""
-    return of >= _FEWEST and 2 * lost >= of
-
-
 def cut_line(text: str, vanished: Vanished) -> str:
     """Return the last line of a text if it is the beginning of one that vanished, else ""."""
     line = text.rpartition("\n")[2]
@@ -90,37 +80,6 @@ def mended(text: str | None, file: str, *, title: str, cut: str, add: Sequence[A
         lines[-1] = ""
     whole = "\n".join(line for line in lines if not _NO_TEXT.search(line))
     return edit(whole, add=add, remove=remove, file=file, title=title)
-
-
-# What is asked about a file, as the journal keeps it: in the name of a notice.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
-    """A file that was damaged. lost: the ids of the lines that were gone, of so many. aside: where the broken file is.
-
-    ("" where nothing was left of it.)
-    """
-
-    file: str
-    lost: tuple[str, ...]
-    of: int
-    aside: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of its notice."""
-        return _DAMAGED + json.dumps(asdict(self))
-
-    @classmethod
-    def of_notice(cls, name: str) -> "Damage | None":
-        """Return the damage of a notice; None if the notice is about something else."""
-        if not name.startswith(_DAMAGED):
-            return None
-        try:
-            return decoded(cls, json.loads(name.removeprefix(_DAMAGED)))
-        except (ValueError, TypeError):
-            return None
 
 
 # What is gone from a file, by the index and the journal.

@@ -323,3 +323,26 @@ async def test_what_stood_there_lies_beside_it(tmp_path: Path) -> None:
         (aside,) = tmp_path.glob("MEMORY.md.damaged-*")
         assert aside.read_bytes() == broken
         assert aside.name in await command(memory, session, "/memory restore")
+
+
+@pytest.mark.parametrize("damage", [half, empty, gone, nuls])
+async def test_lost_session_records_are_told(tmp_path: Path, damage: Damage) -> None:
+    file = tmp_path / "sessions.jsonl"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        asking = await memory.start_session("asking", user=OWNER)
+        for number in range(8):
+            session = await memory.start_session(f"chat {number}", user=OWNER)
+            await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
+            await memory.end_session(session, reason="completed")
+        await memory.flush()
+        assert await asks(memory, asking) == ""
+    damage(file, b"")
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert "of 8 session records of sessions.jsonl are gone" in await asks(memory, session)
+        await memory.after_reply(session, user=f"Remember that {words(9)}.", reply="OK")
+        await memory.end_session(session, reason="completed")
+        await memory.flush()
+        session = await memory.start_session("later", user=OWNER)
+        assert "sessions.jsonl" in await command(memory, session, "/memory restore")
+        assert await asks(memory, session) == ""
