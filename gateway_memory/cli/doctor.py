@@ -25,7 +25,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.disk.workspace import INDEX_FILE, journals_aside
 from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
@@ -286,9 +286,7 @@ def _files(args: argparse.Namespace) -> int:
                     lost = len(damage.lost)
                     text = "records_lost" if damage.file == SESSIONS_FILE else "file_damaged"
                     problems += _bad(text, scope=scope, file=damage.file, lost=lost, of=damage.of)
-    for path in sorted(args.workspace.glob("journal.sqlite.damaged-*")):
-        if not path.name.endswith(("-wal", "-shm")):
-            problems += _bad("journal_aside", file=path.name)
+    problems += sum(_bad("journal_aside", file=file) for file in journals_aside(args.workspace))
     if aside := sorted(args.workspace.rglob("*.md.damaged-*")):
         _write(_text("files_aside", files=", ".join(str(path.relative_to(args.workspace)) for path in aside)))
     return problems or _good("files_well")

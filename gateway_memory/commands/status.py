@@ -1,5 +1,6 @@
 """`/memory status` and `digest`: the state of a workspace, and what was learnt, changed and forgotten lately."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,6 +11,7 @@ from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
+from gateway_memory.store.disk.workspace import journals_aside
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.peers import WorkspaceHealth
 
@@ -108,6 +110,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "feedback": await counted(ports, session),
         "reviews": await waiting_reviews(ports.storage.reviews, session.scope),
         "damaged": await damage_rows(ports, session),
+        "journals_aside": await asyncio.to_thread(journals_aside, ports.storage.documents.folder),
         "vectors": await _vectors(ports, health),
         "waiting": {
             "rules": queue.rules,
@@ -212,6 +215,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         *_process_lines(language, facts["processes"]),
     ]
     lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
+    lines += [say(language, "status_journal_aside", file=each) for each in facts["journals_aside"]]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))
     lines += [

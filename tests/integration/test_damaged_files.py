@@ -14,6 +14,7 @@ from patience import seconds
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.scope import Scope
+from gateway_memory.store.documents import digest_of
 from gateway_memory.store.markdown import parse
 from recall import EmbedderSettings, RecallSettings
 
@@ -308,6 +309,32 @@ async def test_a_line_moved_to_another_file_is_not_lost(tmp_path: Path) -> None:
         assert await asks(memory, session) == ""
         await is_whole(memory, session, other)
         assert lines(file) == []
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_what_a_person_clears_on_the_page_is_no_damage(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await filled(memory, session, file)
+        browsing = parts(memory).browsing
+        assert await browsing.save_document(session, "", digest=digest_of(await browsing.document(session)))
+        assert await asks(memory, session) == ""
+        assert lines(file) == []
+        assert await journal_rows(memory, "SELECT DISTINCT state FROM memories") == [("deleted",)]
+        await command(memory, session, "/memory undo")
+        assert len(lines(file)) == LINES
+
+
+async def test_a_damaged_journal_is_named_while_it_lies_there(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        (tmp_path / "journal.sqlite.damaged-20261128-101112").touch()
+        (tmp_path / "journal.sqlite.damaged-20261128-101112-wal").touch()
+        status = await command(memory, session, "/memory status")
+        assert status.count("journal.sqlite.damaged-") == 1
+        (tmp_path / "journal.sqlite.damaged-20261128-101112").unlink()
+        assert "damaged" not in await command(memory, session, "/memory status")
 
 
 @pytest.mark.usefixtures("long_ago")
