@@ -34,9 +34,8 @@ from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.plan import ReceiptLine
-from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
-from gateway_memory.sync.storage import open_storage
+from gateway_memory.sync.storage import Storage, open_storage
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Backlog, Importer
 from gateway_memory.transfer.links import ContentLinker, LinkBook, SessionEnds
@@ -123,7 +122,8 @@ class OpenMemory:
         self.retention = Retention(runtime, storage)
         run_in_background(stack, self.retention.run(), "retention")
         run_in_background(stack, storage.episode_follower.run(), "episodes")
-        run_in_background(stack, _finish_index(storage), "index")
+        for work, name in ((_finish_index(storage), "index"), (storage.mender.run(), "mending")):
+            run_in_background(stack, work, name)
         if storage.wait_notified:
             await self._follow_peers(stack, announcer)
         subscriptions = Subscriptions(storage.event_log, bus, notifier.commit if notifier else None)

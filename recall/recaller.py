@@ -210,6 +210,10 @@ class Recaller:
         """Return the file of each of these ids, for those that the index knows."""
         return {row.entry.id: row.file for row in await self._read(lambda index: index.rows.by_ids(scope, ids))}
 
+    async def in_file(self, scope: str, file: str) -> tuple[Stored, ...]:
+        """Return the rows of a file, in no order."""
+        return tuple(await self._read(lambda index: index.rows.in_files(scope, [file])))
+
     @property
     def generation(self) -> int:
         """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""

@@ -44,7 +44,8 @@ from gateway_memory.store.plan import (
     Settled,
 )
 from gateway_memory.store.report import Rated, Verdict
-from gateway_memory.sync.follower import Storage, turn_of
+from gateway_memory.sync.episodes import turn_of
+from gateway_memory.sync.storage import Storage
 from recall import Near, Stored
 
 # Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
@@ -371,7 +372,7 @@ class MemoryChanges(Changer):
     async def _without_forgotten(self, scope: Scope, change: UndoEntry) -> UndoEntry:
         """Return a change without the memories that were forgotten otherwise too: they stay gone."""
         retired = change.plan.retired
-        of_change = [item.memory.id for item in retired if item.state == "forgotten"]
+        of_change = [item.memory.id for item in retired if item.state in ("forgotten", "deleted")]
         hidden = await self._storage.ledger.withheld(scope.key, undone=False, besides=of_change)
         kept = tuple(
             item

@@ -23,7 +23,8 @@ from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled, State
 from gateway_memory.store.report import Rated
-from gateway_memory.sync.follower import IMPORTANCE, Storage
+from gateway_memory.sync.follower import IMPORTANCE
+from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
 from recall import Near, text_overlap
 

@@ -37,6 +37,13 @@ class Forgetter(Changer):
             await self._forget(draft, memories, reason, turn=turn)
         return memories
 
+    async def lost(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Forget memories that a file had lost, since a person had deleted them there."""
+        async with self._executor.drafting(scope, "command") as draft:
+            rows = [await self._storage.recaller.get(scope.key, identity) for identity in ids]
+            memories = [await self._merger.memory(scope, row) for row in rows if row and is_writable(row.file)]
+            await self._forget(draft, memories, "deleted")
+
     async def exchange(self, scope: Scope, turn: int) -> str | None:
         """Forget what was said in a turn, and what was learnt from it; return what was said.
 

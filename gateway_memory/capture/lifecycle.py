@@ -41,7 +41,7 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import MemoryRecord, ReceiptLine
 from gateway_memory.store.summaries import SessionRecord, new_record_id
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from recall import render_block
 
 log = get_logger(__name__)

@@ -40,7 +40,8 @@ from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import MemoryRecord, Retired, Review, Settled
-from gateway_memory.sync.follower import Storage, record_of
+from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.storage import Storage
 from recall import Near, Stored
 
 _LOADING_SECONDS: Final = 10

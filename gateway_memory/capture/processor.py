@@ -30,7 +30,7 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from recall import RecallError
 
 log = get_logger(__name__)

@@ -12,7 +12,7 @@ import ssl
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,10 +25,13 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.disk.workspace import INDEX_FILE, journals_aside
+from gateway_memory.store.documents import Damage
+from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
 from gateway_memory.store.journal.sessions import SHARED_KEY
-from gateway_memory.sync.follower import is_episode_page, page_of
+from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.sync.episodes import is_episode_page, page_of
 from gateway_memory.sync.mqtt import client_id, make_wire, read_login
 from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
 from recall import RecallError, peek
@@ -54,7 +57,7 @@ def _bad(name: str, /, **values: object) -> int:
 
 def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
-    if args.part in ("episodes", "sessions"):
+    if args.part in ("episodes", "files", "sessions"):
         check_folder(args.workspace)
     try:
         problems = _PARTS[args.part](args)
@@ -273,12 +276,29 @@ def _sessions(args: argparse.Namespace) -> int:
     return _good("sessions_well", days=_LOOKED_BACK_DAYS)
 
 
+def _files(args: argparse.Namespace) -> int:
+    """Say which files were damaged and wait for an answer, and what was set aside."""
+    problems = 0
+    if (args.workspace / "journal.sqlite").exists():
+        with JournalInPlace.open(args.workspace) as journal:
+            for scope, name in journal.notices():
+                if damage := Damage.of_notice(name):
+                    lost = len(damage.lost)
+                    text = "records_lost" if damage.file == SESSIONS_FILE else "file_damaged"
+                    problems += _bad(text, scope=scope, file=damage.file, lost=lost, of=damage.of)
+    problems += sum(_bad("journal_aside", file=file) for file in journals_aside(args.workspace))
+    if aside := sorted(args.workspace.rglob("*.md.damaged-*")):
+        _write(_text("files_aside", files=", ".join(str(path.relative_to(args.workspace)) for path in aside)))
+    return problems or _good("files_well")
+
+
 def _episodes(args: argparse.Namespace) -> int:
     keep_days = load_config(args.config).for_agent(args.agent).episodes.keep_days
     turns: Sequence[KeptTurn] = ()
+    behind: set[tuple[str, int]] = set()
     if (args.workspace / "journal.sqlite").exists():
         with JournalInPlace.open(args.workspace) as journal:
-            turns = journal.kept_turns()
+            turns, behind = journal.kept_turns(), journal.unindexed_pages()
     scopes: defaultdict[str, list[KeptTurn]] = defaultdict(list)
     for turn in turns:
         scopes[turn.scope].append(turn)
@@ -289,12 +309,7 @@ def _episodes(args: argparse.Namespace) -> int:
         problems += _bad("turns_unreadable", number=len(bad), turns=", ".join(map(str, bad[:_SHOWN])) + more)
     else:
         _good("turns_readable")
-    whose = sorted({OWNER_KEY, *scopes})
-    different = [text for scope in whose for text in _different(args.workspace, scope, scopes.get(scope, []))]
-    if different:
-        problems += _bad("index_late", differences="; ".join(different), file=INDEX_FILE)
-    else:
-        _good("index_well")
+    problems += _index(args.workspace, scopes, behind)
     until = time.time() - keep_days * _DAY_SECONDS - _SLACK_SECONDS
     if overdue := sum(turn.readable and turn.at < until for turn in turns) if keep_days else 0:
         problems += _bad("turns_overdue", number=overdue, days=keep_days)
@@ -305,22 +320,38 @@ def _episodes(args: argparse.Namespace) -> int:
     return problems
 
 
-def _different(workspace: Path, scope: str, kept: Sequence[KeptTurn]) -> Iterator[str]:
-    """Yield how a scope's pages in the index differ from the turns that are kept."""
-    stored = Counter(page_of(turn.number) for turn in kept)
-    indexed: Mapping[str, int] = {}
+def _index(workspace: Path, scopes: Mapping[str, Sequence[KeptTurn]], behind: Collection[tuple[str, int]]) -> int:
+    """Say how the index differs from the turns that are kept, by scope; returns the number of problems.
+
+    behind: the pages that changed since they were indexed, each with its scope. The next look of a gateway adds them.
+    """
+    late, different = 0, list[str]()
+    for scope in sorted({OWNER_KEY, *scopes}):
+        kept = scopes.get(scope, [])
+        stored, indexed = Counter(page_of(turn.number) for turn in kept), _indexed(workspace, scope)
+        pages = {page for page in stored.keys() | indexed.keys() if stored[page] != indexed.get(page, 0)}
+        if pages <= {page_of(page * PAGE_TURNS) for of, page in behind if of == scope}:
+            late += sum(max(0, stored[page] - indexed.get(page, 0)) for page in pages)
+        else:
+            there = sum(indexed.values())
+            different.append(_text("index_differs", number=len(kept), scope=scope, indexed=there, pages=len(pages)))
+    if late:
+        _write(_text("index_follows", number=late))
+    if different:
+        return _bad("index_late", differences="; ".join(different), file=INDEX_FILE)
+    return 0 if late else _good("index_well")
+
+
+def _indexed(workspace: Path, scope: str) -> Mapping[str, int]:
+    """Return how many turns of a scope the index has, by its pages."""
     try:
         with peek(workspace / INDEX_FILE) as index:
-            indexed = {name: size for name, (_, size) in index.stamps(scope).items() if is_episode_page(name)}
+            return {name: size for name, (_, size) in index.stamps(scope).items() if is_episode_page(name)}
     except RecallError:  # missing, or of another version: it is built again
-        pass
-    pages = [page for page in stored.keys() | indexed.keys() if stored[page] != indexed.get(page, 0)]
-    if pages:
-        there = sum(indexed.values())
-        yield _text("index_differs", number=len(kept), scope=scope, indexed=there, pages=len(pages))
+        return {}
 
 
-_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes}
+_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes, "files": _files}
 
 
 # `gateway-memory listen`: show the events of gateways as they come over MQTT.

@@ -22,7 +22,8 @@ from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.markdown import with_marks
 from gateway_memory.store.plan import EXCHANGE, TALK, MemoryRecord, Receipt
 from gateway_memory.store.validity import State
-from gateway_memory.sync.follower import SPEAKERS, record_of, turn_of
+from gateway_memory.sync.episodes import SPEAKERS, turn_of
+from gateway_memory.sync.follower import record_of
 from recall import Stored
 
 _RECEIPTS: Final = 200

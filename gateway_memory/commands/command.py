@@ -16,8 +16,8 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.validity import Today, Validity
-from gateway_memory.sync.follower import Storage
 from gateway_memory.sync.peers import HealthKeeper
+from gateway_memory.sync.storage import Storage
 
 Text = Mapping[Language, str]
 """A text in English and in Chinese."""

@@ -27,6 +27,7 @@ from gateway_memory.commands.receipts import (
     rate,
     receipts,
     receipts_record,
+    restore,
     undo,
     why,
 )
@@ -109,6 +110,9 @@ OTHERS: Final = (
         record=digest_record,
         takes="arguments",
         shell=Shell(words="*", metavar="day|week|month"),
+    ),
+    Command(
+        name="restore", run=restore, takes="arguments", shell=Shell(words="*", metavar="no"), changes=True, waits=False
     ),
     Command(name="pin", run=pin, takes="arguments", shell=_ID, changes=True),
     Command(

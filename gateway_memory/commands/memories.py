@@ -21,7 +21,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.withheld import Forgotten, Withheld
-from gateway_memory.sync.follower import turn_of
+from gateway_memory.sync.episodes import turn_of
 from recall import Hit, Stored
 
 _LISTED: Final = 20

@@ -1,15 +1,18 @@
 """`/memory status` and `digest`: the state of a workspace, and what was learnt, changed and forgotten lately."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
-from gateway_memory.commands.receipts import counted
+from gateway_memory.commands.receipts import counted, damage_rows
 from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
+from gateway_memory.store.disk.workspace import journals_aside
+from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.peers import WorkspaceHealth
 
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
@@ -106,6 +109,8 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "episodes": await ports.storage.episodes.count(session.scope.key),
         "feedback": await counted(ports, session),
         "reviews": await waiting_reviews(ports.storage.reviews, session.scope),
+        "damaged": await damage_rows(ports, session),
+        "journals_aside": await asyncio.to_thread(journals_aside, ports.storage.documents.folder),
         "vectors": await _vectors(ports, health),
         "waiting": {
             "rules": queue.rules,
@@ -209,6 +214,8 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
         *_process_lines(language, facts["processes"]),
     ]
+    lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
+    lines += [say(language, "status_journal_aside", file=each) for each in facts["journals_aside"]]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))
     lines += [
@@ -221,6 +228,11 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     if unreadable["rows"] or unreadable["index"]:
         lines.append(say(language, "status_unreadable", **unreadable))
     return "\n".join(lines)
+
+
+def _damaged(file: str) -> str:
+    """Return the name of the phrase about a damaged file."""
+    return "status_records_lost" if file == SESSIONS_FILE else "status_damaged"
 
 
 def _process_lines(language: Language, processes: list[dict[str, Any]]) -> list[str]:

@@ -43,7 +43,7 @@ from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport, Requested
 from gateway_memory.store.validity import Today, Told, Validity
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, asks_what_was, talk_of
 

@@ -8,7 +8,8 @@ from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Position, Session
-from gateway_memory.sync.follower import Storage, is_announced
+from gateway_memory.sync.follower import is_announced
+from gateway_memory.sync.storage import Storage
 from recall import Stored
 
 log = get_logger(__name__)

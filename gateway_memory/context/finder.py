@@ -26,7 +26,7 @@ from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.validity import Today
 from gateway_memory.store.withheld import Withheld, time_of
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from recall import Filter, Hit, RecallOutcome, SearchRequest, Stored, asks_what_was, excerpt_of, talk_of, tokens_of
 
 # Search session records and observations, by words, for a search that asks for them. Neither is ever injected.

@@ -17,7 +17,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.validity import State, Today, Told, Validity
-from gateway_memory.sync.follower import SPEAKERS, page_of
+from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, Recall, RecallOutcome, count_tokens, excerpt_of, passages_of, render_block
 
 

@@ -16,7 +16,7 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.store.report import OF_SESSION, Requested
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import terms_of
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from recall import Stored, render_block
 
 _NOTE: Final = "For the assistant, about the memory itself."

@@ -46,7 +46,7 @@ from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import canonical
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from notifier import Bus
 from recall import Entry, Filter, RecallError, SearchRequest, render_block
 
@@ -168,7 +168,9 @@ class OpeningBuilder:
 
     async def state(self, scopes: Sequence[Scope], now: datetime) -> OpeningState:
         """Return what an opening of these scopes depends on."""
-        changes = {scope.key: await self._storage.follower.refresh(scope) for scope in scopes}
+        for scope in scopes:
+            await self._storage.mender.mend(scope)
+        changes = {scope.key: self._storage.follower.last_change(scope) for scope in scopes}
         last = await self._storage.records.last(scopes[0], self._today(now))
         day = self._runtime.day_of(now.timestamp())
         return OpeningState(changes=changes, day=day, record=canonical(last) if last else "")

@@ -13,7 +13,7 @@ from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground.runtime import Metrics, Runtime
 from gateway_memory.session import Session, SessionRegistry, Who
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from recall import FENCE_END, count_tokens
 
 _MILLISECONDS: Final = 1000.0

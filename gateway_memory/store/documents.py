@@ -1,16 +1,18 @@
 """Memory files: their names, edits and the patches that revert them, merging two edits, and where they are kept."""
 
 import hashlib
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from gateway_memory.ground import decoded
 from gateway_memory.store import markdown
 
 if TYPE_CHECKING:  # hooks need none of these
@@ -197,6 +199,11 @@ def is_writable(file: str) -> bool:
     return file == MEMORY_FILE or is_day_file(file)
 
 
+def title_of(file: str) -> str:
+    """Return the heading of a document that is written anew."""
+    return "Memory" if file == MEMORY_FILE else PurePosixPath(file).stem
+
+
 def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch]:
     """Return the content of a document after an edit, or None to delete it, and the patch that reverts the edit.
 
@@ -205,7 +212,7 @@ def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch
     before = (content or b"").decode("utf-8", "surrogateescape")
     after = taken_back(before, change.restore) if change.restore else None
     if after is None:
-        title = "Memory" if change.file == MEMORY_FILE else PurePosixPath(change.file).stem
+        title = title_of(change.file)
         after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
     patch = patch_of(change.file, before, after, made=content is None)
     removed = after == "" and ((change.restore is not None and change.restore.made) or content is None)
@@ -298,6 +305,28 @@ class Documents(ABC):
         await self._rewrite(scope, [name], change)
         return same
 
+    async def is_open(self, scope: "Scope", name: str) -> bool:  # noqa: ARG002 - only files are
+        """Return whether a process has a document open for writing."""
+        return False
+
+    async def mend(self, scope: "Scope", name: str, change: Callable[[str | None], str]) -> str:
+        """Replace a damaged document by what `change` makes of its text, None for none. Call it only within `writing`.
+
+        Return the name under which the damaged one is kept, "" if nothing is left of it.
+        """
+
+        def mended(_: str, content: bytes | None) -> bytes:
+            text = None if content is None else content.decode("utf-8", "surrogateescape")
+            return change(text).encode("utf-8", "surrogateescape")
+
+        aside = await self._set_aside(scope, name)
+        await self._rewrite(scope, [name], mended)
+        return aside
+
+    async def _set_aside(self, scope: "Scope", name: str) -> str:  # noqa: ARG002 - only files are damaged
+        """Copy a damaged document beside it, and return the name of the copy."""
+        return ""
+
     @abstractmethod
     async def _rewrite(self, scope: "Scope", names: Sequence[str], change: Change) -> None:
         """Replace documents by what `change` makes of their names and contents; None stands for no document.
@@ -311,3 +340,43 @@ class Documents(ABC):
 
     async def sweep(self) -> None:  # noqa: B027 - only files can be left behind
         """Clean up files that dead processes have left."""
+
+
+# What is asked about a damaged file, as the journal keeps it: in the name of a notice.
+
+_DAMAGED: Final = "damaged "
+_FEWEST: Final = 4
+"""Of so many lines and more, a loss of half of them is damage."""
+
+
+def most(lost: int, of: int) -> bool:
+    """Return whether half of so many lines or more are lost."""
+    return of >= _FEWEST and 2 * lost >= of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """A file that was damaged. lost: the ids of the lines that were gone, of so many. aside: where the broken file is.
+
+    ("" where nothing was left of it.)
+    """
+
+    file: str
+    lost: tuple[str, ...]
+    of: int
+    aside: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its notice."""
+        return _DAMAGED + json.dumps(asdict(self))
+
+    @classmethod
+    def of_notice(cls, name: str) -> "Damage | None":
+        """Return the damage of a notice; None if the notice is about something else."""
+        if not name.startswith(_DAMAGED):
+            return None
+        try:
+            return decoded(cls, json.loads(name.removeprefix(_DAMAGED)))
+        except (ValueError, TypeError):
+            return None

@@ -113,12 +113,24 @@ class Settled:
 
 
 Cause = Literal[
-    "rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import", "link", "review", "feedback"
+    "rules",
+    "batch",
+    "command",
+    "expiry",
+    "undo",
+    "save",
+    "summary",
+    "distill",
+    "import",
+    "link",
+    "review",
+    "feedback",
+    "by_hand",
 ]
 
 
-State = Literal["superseded", "forgotten", "expired", "undone", "retracted"]
-"""Why a memory was removed from its file."""
+State = Literal["superseded", "forgotten", "expired", "undone", "retracted", "deleted"]
+"""Why a memory was removed from its file. deleted: by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

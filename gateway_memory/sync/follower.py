@@ -1,7 +1,6 @@
-"""Keep the index equal to the Markdown files, also where people or tools edit them, and to the stored episodes."""
+"""Keep the index equal to the Markdown files, also where people or tools edit them."""
 
 import asyncio
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -10,20 +9,21 @@ from datetime import date
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from extractor import own_words, telling, traits_of, without_quotations
+from extractor import traits_of
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger, noon_of
 from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.disk.workspace import EPISODE_PAGES
-from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable
-from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
+from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, without_spaces
+from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.sync import vanishing
+from gateway_memory.sync.episodes import is_episode_page
+from gateway_memory.sync.vanishing import Loss, Losses
 from notifier import Announcer, MemoryChange
-from recall import FOR_GOOD, Entry, FileEntries, Recaller, RecallError, Stamp, Stored, consume_exception, passages_of
+from recall import FOR_GOOD, Entry, Recaller, Stamp, Stored, consume_exception
 
 log = get_logger(__name__)
 
@@ -34,6 +34,8 @@ Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose state is cached. Other scopes are compared with the index again."""
+_HELD: Final = "held"
+"""The digest of a file some of whose lines are held in the index: every process looks at it again."""
 _RACY_NS: Final = 100_000_000
 """A file saved twice within the clock's resolution keeps its stamp, so a file that is this young is read again."""
 
@@ -49,9 +51,13 @@ class Follower:
         self._store = store
         self._recaller = recaller
         self._announcer = announcer
+        self._losses = Losses(runtime, store, recaller)
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
         self._changes = 0
         self._generation = 0
+        self.behind: dict[str, Scope] = {}
+        """The scopes with files that are to be looked at again after a moment."""
+        self.looks_again = asyncio.Event()
 
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since the last refresh.
@@ -75,6 +81,10 @@ class Follower:
         """Return the number of a scope's last change, as the last refresh returned it."""
         return self._of(scope).changes
 
+    def damaged(self, scope: Scope) -> dict[str, Loss]:
+        """Return the losses of a scope's files that, at the last refresh, were damaged for long enough."""
+        return {file: held.loss for file, held in self._of(scope).held.items() if held.settled}
+
     def _of(self, scope: Scope) -> "_Scope":
         """Return the state of a scope. Beyond `_MOST_SCOPES`, the least recently used state is dropped."""
         of = self._scopes.get(scope.key)
@@ -92,6 +102,7 @@ class Follower:
             of.seen is not None
             and self._generation == self._recaller.generation
             and not of.young
+            and not of.held
             and current == {file: _state(stamp) for file, stamp in of.seen.items()}
         )
 
@@ -111,21 +122,28 @@ class Follower:
             self._generation = self._recaller.generation
             for each in self._scopes.values():
                 each.seen = None
-        young = of.young
+        of.held = {name: held for name, held in of.held.items() if name in known and known[name].digest == _HELD}
+        young, is_new = of.young, of.seen is None and not known
         changed = [
             file
             for file, state in current.items()
-            if file in young or file not in known or state != _state(known[file])
+            if file in young or file not in known or known[file].digest == _HELD or state != _state(known[file])
         ]
-        changes = _Changes()
+        changes = _Changes(named=file if source else "", changed=tuple(changed))
         # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
         for name in known.keys() - current.keys():
+            if loss := await self._loss(scope, name, None, (), known, changes):
+                await self._hold(scope, name, None, (), known, loss)
+                continue
+            of.held.pop(name, None)
             changes.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # At the first comparison of a file, no line counts as an edit.
-            await self._load(scope, name, known, changes if looked else _Changes())
+            await self._load(scope, name, known, changes if looked else _Changes(changed=changes.changed))
+        if is_new and await self._hold_what_the_journal_has(scope, known, current):
+            return await self._refresh(scope, file, source)
         if of.seen is None or _digests(of.seen) != _digests(known):  # else a file was young, or only touched
             self._changes += 1
             of.changes = self._changes
@@ -134,6 +152,82 @@ class Follower:
         if self._announcer and edits:
             await self._announce(self._announcer, scope.key, edits, file, source)
         return of.changes
+
+    # What has vanished: see `vanishing`.
+
+    async def _loss(
+        self,
+        scope: Scope,
+        file: str,
+        now: tuple[str, Stamp] | None,
+        blocks: Sequence[Block],
+        known: dict[str, Stamp],
+        changes: "_Changes",
+    ) -> Loss | None:
+        """Return what has vanished from a file; None if nothing has, or the session that wrote the file says so."""
+        documents, was = self._store.documents, known.get(file)
+        if documents.folder is None or not is_writable(file) or was is None or not was.digest or file == changes.named:
+            return None
+
+        async def elsewhere() -> list[str]:
+            read = [await documents.read(scope, name) for name in changes.changed if name != file]
+            return [each[0] for each in read if each]
+
+        return await self._losses.find(scope, file, now, blocks, was=was, elsewhere=elsewhere)
+
+    async def _hold(
+        self,
+        scope: Scope,
+        file: str,
+        stamp: Stamp | None,
+        entries: Sequence[Entry],
+        known: dict[str, Stamp],
+        loss: Loss,
+    ) -> None:
+        """Keep the rows of lines that have vanished, until the file is mended or a person's wish is plain.
+
+        stamp: of the file, None if it is gone. entries: of those of its lines that the memory knows.
+        """
+        of, now = self._of(scope), asyncio.get_running_loop().time()
+        state = None if stamp is None else (*_state(stamp), stamp.digest)
+        held = of.held.get(file)
+        held = held if held and held.state == state else None
+        since = held.since if held else now
+        age = max(now - since, 0.0 if stamp is None else time.time() - stamp.mtime_ns / 1e9)
+        long_ago = age >= vanishing.SETTLES_SECONDS or (held is not None and held.settled)
+        settled = loss.damaged and (long_ago or (stamp is None and of.seen is None))
+        of.held[file] = _Held(state=state, since=since, loss=loss, settled=settled)
+        standing = {entry.id for entry in entries}
+        rows = [row.entry for row in loss.rows if row.entry.id not in standing]
+        known[file] = Stamp(mtime_ns=known[file].mtime_ns, size=known[file].size, digest=_HELD)
+        await self._recaller.replace_file(scope.key, file, known[file], [*entries, *rows])
+        self.behind[scope.key] = scope
+        self.looks_again.set()
+
+    async def _hold_what_the_journal_has(self, scope: Scope, known: dict[str, Stamp], current: Stamps) -> bool:
+        """Give a new index those lines of damaged files that only the journal has; return whether there are any."""
+        if self._store.documents.folder is None:
+            return False
+        expected = await self._store.ledger.in_documents(scope.key)
+        owners = await self._recaller.owners(scope.key, [each for ids in expected.values() for each in ids])
+        found = False
+        for file, ids in expected.items():
+            lost = [identity for identity in ids if identity not in owners]
+            if not lost or not is_writable(file) or (file in current and not most(len(lost), len(ids))):
+                continue
+            stamp = known.get(file, Stamp(mtime_ns=0, size=0, digest=_HELD))
+            memories = await self._store.ledger.memories(scope.key, lost)
+            blocks = [
+                Block(
+                    kind="item", id=each.id, text=each.text, type=each.type, confidence=each.confidence, first=0, last=0
+                )
+                for each in memories.values()
+            ]
+            entries, _ = await compute(self._entries, file, blocks, {}, memories, stamp)
+            rows = [row.entry for row in await self._recaller.in_file(scope.key, file)]
+            await self._recaller.replace_file(scope.key, file, replace(stamp, digest=_HELD), [*rows, *entries])
+            found = True
+        return found
 
     async def _announce(self, announcer: Announcer, scope: str, edits: Sequence[Edit], file: str, source: str) -> None:
         """Announce manual edits. The index has them already, so a failure is only logged.
@@ -153,7 +247,8 @@ class Follower:
             for action, row in edits
         ]
         try:
-            events = await self._store.event_log.add_edits(scope, changes, now)
+            files = {row.entry.id: row.file for action, row in edits if action == "removed"}
+            events = await self._store.event_log.add_edits(scope, changes, now, files)
         except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._runtime.on_error("edits", error)
@@ -161,9 +256,12 @@ class Follower:
         for event in events:
             announcer.announce(event)
 
-    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Changes") -> None:
-        """Index a file, and collect the edits in it."""
-        young = self._of(scope).young
+    async def _load(
+        self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Changes", looked: str = ""
+    ) -> None:
+        """Index a file, and collect the edits in it. looked: its digest when lines were found to have vanished."""
+        of = self._of(scope)
+        young = of.young
         young.discard(file)
         read = await self._store.documents.read(scope, file)
         if read is None:
@@ -178,11 +276,22 @@ class Follower:
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._store.ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)
+        if loss := await self._loss(scope, file, read, blocks, known, edits):
+            if loss.damaged or await self._store.documents.is_open(scope, file):
+                ids = {row.entry.id for row in loss.rows} | (await self._standing(scope, memories))
+                await self._hold(scope, file, stamp, [each for each in entries if each.id in ids], known, loss)
+                return
+            age = time.time() - stamp.mtime_ns / 1e9
+            if looked != stamp.digest and age < vanishing.MOMENT_SECONDS:
+                await asyncio.sleep(min(vanishing.MOMENT_SECONDS, vanishing.MOMENT_SECONDS - age))
+                await self._load(scope, file, known, edits, looked=stamp.digest)
+                return
+        of.held.pop(file, None)
         change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their ids to this file, which has precedence
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
-            await self._load(scope, other, known, _Changes())
+            await self._load(scope, other, known, _Changes(changed=edits.changed))
         edits.new += change.added
         edits.removed += change.removed
         texts = {identity: memory.text for identity, memory in memories.items()}
@@ -190,6 +299,11 @@ class Follower:
         if ours:  # a memory that was removed and stands in the file again was put back by a person
             ours -= await self._store.event_log.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
+
+    async def _standing(self, scope: Scope, memories: Iterable[str]) -> set[str]:
+        """Return those of these memories that, by the journal, should be in a document."""
+        ids = sorted(memories)
+        return set(ids) - await self._store.event_log.missing(scope.key, ids)
 
     def _entries(
         self,
@@ -287,11 +401,32 @@ class _Scope:
     changes: int = 0
     seen: dict[str, Stamp] | None = None
     young: set[str] = field(default_factory=set)
+    held: "dict[str, _Held]" = field(default_factory=dict)
+    """The files some of whose vanished lines the index still has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A file from which lines vanished. state: of the file, None if it is gone. since: when it was first seen so.
+
+    settled: whether it has been damaged for long enough. since is a time of the event loop.
+    """
+
+    state: tuple[int, int, str] | None
+    since: float
+    loss: Loss
+    settled: bool
 
 
 @dataclass(slots=True)
 class _Changes:
-    """What one refresh found. new: all new rows. added: those that we did not write. removed: removed rows."""
+    """What one refresh found. new: all new rows. added: those that we did not write. removed: removed rows.
+
+    named: the file that a session says it has written. changed: the files that were found to be changed.
+    """
+
+    named: str = ""
+    changed: tuple[str, ...] = ()
 
     new: list[Stored] = field(default_factory=list)
     added: list[Stored] = field(default_factory=list)
@@ -315,191 +450,6 @@ def _rank(file: str) -> tuple[bool, bool, str]:
 
 def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
-
-
-# Keep the index's episodes equal to the stored ones, page by page.
-
-SPEAKERS: Final = ("user", "assistant")
-"""Who said a passage, as it is indexed; the first letter is in the id of its row."""
-_PAGE: Final = re.compile(rf"{EPISODE_PAGES}(\d+)")
-_OF_TURN: Final = re.compile(r"e(\d{1,18})(?:[a-z]\d+)?")
-_RETRY_SECONDS: Final = 5.0
-_PAGES_AT_ONCE: Final = 16
-_REPLY_IMPORTANCE: Final = 0.3
-_LEAST_IMPORTANCE: Final = 0.51
-"""Of what the user said; the more it tells of the user, the higher it is. See `Entry`."""
-_BORROWED_IMPORTANCE: Final = 0.5
-_BORROWED_REPLY_IMPORTANCE: Final = 0.0
-"""Of texts to be translated, stories, parts to play, and the replies to messages that are nothing else."""
-_MOST_QUOTED: Final = 0.3
-"""The share of a passage that may be in quotation marks."""
-
-
-def is_episode_page(file: str) -> bool:
-    """Return whether a file of the index is a page of episodes, which is no file of the workspace."""
-    return _PAGE.fullmatch(file) is not None
-
-
-def page_of(turn: int) -> str:
-    """Return the file of the index that has a turn."""
-    return f"{EPISODE_PAGES}{turn // PAGE_TURNS}"
-
-
-def turn_of(identity: str) -> int:
-    """Return the turn that the id of an exchange or of a passage of it names, such as e12 or e12u0; 0 for other ids."""
-    match = _OF_TURN.fullmatch(identity)
-    return int(match[1]) if match else 0
-
-
-class EpisodeFollower:
-    """Indexes what was said. One process at a time writes a page; the others read the same index."""
-
-    def __init__(self, episodes: Episodes, recaller: Recaller) -> None:
-        self._episodes = episodes
-        self._recaller = recaller
-        self._indexing = asyncio.Lock()
-        self._complete: OrderedDict[tuple[int, str], None] = OrderedDict()
-        self._behind: set[str] = set()
-        self._wake = asyncio.Event()
-
-    async def index(self, scope: str, turns: Iterable[int]) -> None:
-        """Index the pages of these turns now.
-
-        Raises:
-            StoreError, RecallError: they could not be read or indexed.
-        """
-        pages = sorted({turn // PAGE_TURNS for turn in turns})
-        for start in range(0, len(pages), _PAGES_AT_ONCE):
-            await self._index(scope, pages[start : start + _PAGES_AT_ONCE])
-
-    def look(self, scope: str) -> None:
-        """Compare a scope with the index in the background, once for each index."""
-        if (self._recaller.generation, scope) not in self._complete:
-            self._behind.add(scope)
-            self._wake.set()
-
-    def look_again(self, scopes: Iterable[str]) -> None:
-        """Compare scopes with the index in the background, whatever was compared before."""
-        self._behind.update(scopes)
-        self._wake.set()
-
-    async def follow(self, scope: str) -> None:
-        """Return when the index has what was said in a scope: a restored or new index has nothing of it yet.
-
-        Raises:
-            StoreError, RecallError: it could not be read or indexed.
-        """
-        if (self._recaller.generation, scope) not in self._complete:
-            await self.catch_up(scope)
-
-    async def catch_up(self, scope: str) -> None:
-        """Index the pages of a scope that differ from the index.
-
-        Raises:
-            StoreError, RecallError: they could not be read or indexed.
-        """
-        generation = self._recaller.generation
-        stored = await self._episodes.pages(scope)
-        stamps = await self._recaller.stamps(scope)
-        indexed = {int(match[1]): stamps[file].digest for file in stamps if (match := _PAGE.fullmatch(file))}
-        pages = sorted(stored.keys() | indexed.keys(), reverse=True)
-        waiting = set(await self._episodes.unindexed(scope))
-        behind = [page for page in pages if page in waiting or stored.get(page) != indexed.get(page)]
-        for start in range(0, len(behind), _PAGES_AT_ONCE):
-            await self._index(scope, behind[start : start + _PAGES_AT_ONCE])
-        self._complete[generation, scope] = None
-        if len(self._complete) > _MOST_SCOPES:
-            self._complete.popitem(last=False)
-
-    async def finish(self) -> None:
-        """Catch up with the scopes of `look` now.
-
-        Raises:
-            StoreError, RecallError: they could not be read or indexed.
-        """
-        for scope in sorted(self._behind):
-            await self.catch_up(scope)
-            self._behind.discard(scope)
-
-    async def run(self) -> None:
-        """Catch up with the scopes of `look` until cancelled."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            for scope in sorted(self._behind):
-                try:
-                    await self.catch_up(scope)
-                except (StoreError, RecallError) as error:
-                    log.warning("episodes.will_retry", error=type(error).__name__)
-                    await asyncio.sleep(_RETRY_SECONDS)
-                    self._wake.set()
-                else:
-                    self._behind.discard(scope)
-
-    async def _index(self, scope: str, pages: Sequence[int]) -> None:
-        async with self._indexing:
-            while pages:
-                read = await self._episodes.read(scope, pages)
-                files = [
-                    FileEntries(
-                        name=page_of(page * PAGE_TURNS),
-                        stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
-                        entries=await compute(_entries, episodes),
-                    )
-                    for page, (token, episodes) in read.items()
-                ]
-                await self._recaller.replace_files(scope, files)
-                # Another process may have stored more, or deleted it, between the two: what was written is then older.
-                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in read.items()})
-
-
-def _entries(episodes: Sequence[Episode]) -> list[Entry]:
-    return [
-        Entry(
-            id=f"e{episode.turn}{speaker[0]}{number}",
-            text=passage,
-            at=episode.at,
-            kind="episode",
-            importance=importance,
-            session=episode.session_key,
-            speaker=speaker,
-            turn=episode.turn,
-        )
-        for episode in episodes
-        for speaker, weighted in zip(SPEAKERS, _weighted(episode.user, episode.reply), strict=True)
-        for number, (passage, importance) in enumerate(weighted)
-    ]
-
-
-def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
-    passages = passages_of(user)
-    own = without_spaces(own_words(user))
-    most = 1 - _LEAST_IMPORTANCE
-    of_user = [
-        (passage, _LEAST_IMPORTANCE + most * telling(passage) if _is_own(passage, own) else _BORROWED_IMPORTANCE)
-        for passage in passages
-    ]
-    borrowed = bool(passages) and not own
-    importance = _BORROWED_REPLY_IMPORTANCE if borrowed else _REPLY_IMPORTANCE
-    return of_user, [(passage, importance) for passage in passages_of(reply)]
-
-
-def _is_own(passage: str, own: str) -> bool:
-    quoted = sum(left != right for left, right in zip(passage, without_quotations(passage), strict=True))
-    return without_spaces(passage) in own and quoted <= _MOST_QUOTED * len(passage)
-
-
-# The store of a memory with its index, and a memory of the index as a record.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Storage(Store):
-    """The store of one open memory, its index, and the followers that keep the index equal to it."""
-
-    recaller: Recaller
-    follower: Follower
-    episode_follower: EpisodeFollower
 
 
 def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:

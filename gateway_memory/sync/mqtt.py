@@ -9,7 +9,7 @@ from typing import Final
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.ground.runtime import Runtime, run_in_background
 from gateway_memory.scope import Scope
-from gateway_memory.sync.follower import Storage
+from gateway_memory.sync.storage import Storage
 from notifier import (
     Credentials,
     Event,

@@ -1,10 +1,10 @@
-"""Open the store of a memory: files and SQLite in a workspace, or everything in memory."""
+"""The store of a memory with its index, and how it is opened: files and SQLite in a workspace, or all in memory."""
 
 import os
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -24,7 +24,9 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FO
 from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.follower import EpisodeFollower, Follower, Storage
+from gateway_memory.sync.episodes import EpisodeFollower
+from gateway_memory.sync.follower import Follower
+from gateway_memory.sync.mending import Mender
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
@@ -38,6 +40,19 @@ _EMBEDDING_BACKOFF_SECONDS: Final = 30.0
 
 _SHARED: Final = {"postgres": "gateway_memory.store.postgres.storage"}
 """The adapters of stores that machines share: by `store.backend`, the module whose `open_shared` opens one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage(Store):
+    """The store of one open memory, its index, and what keeps the index equal to it.
+
+    mender: mends the files that the follower finds damaged.
+    """
+
+    recaller: Recaller
+    follower: Follower
+    mender: Mender
+    episode_follower: EpisodeFollower
 
 
 async def open_storage(
@@ -56,10 +71,12 @@ async def open_storage(
     store, index = await open_ports(stack, workspace, runtime.settings, runtime.metrics)
     recaller = await _open_recaller(stack, index, runtime)
     announces = announcer if notify.enabled else None
+    follower = Follower(runtime, store, recaller, announces)
     return Storage(
         **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
-        follower=Follower(runtime, store, recaller, announces),
+        follower=follower,
+        mender=Mender(runtime, store, follower),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 

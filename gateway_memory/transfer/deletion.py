@@ -127,7 +127,7 @@ def _files(workspace: Path, scope: Scope) -> list[Path]:
         paths = [*(workspace / scope.folder).rglob("*")]
     else:
         paths = [workspace / name for name in ("MEMORY.md", SESSIONS_FILE, DAMAGED_FILE)]
-        for pattern in (".MEMORY.md.*", f".{SESSIONS_FILE}.*", ".*-*.tmp", "memory/**/*"):
+        for pattern in (".MEMORY.md.*", "MEMORY.md.damaged-*", f".{SESSIONS_FILE}.*", ".*-*.tmp", "memory/**/*"):
             paths += workspace.glob(pattern)
     return [path for path in paths if path.is_file() or path.is_symlink()]
 

@@ -16,7 +16,8 @@ from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.plan import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.follower import Storage, record_of
+from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.layouts import note_file, prose_of
 
 _ALL: Final = 1 << 40

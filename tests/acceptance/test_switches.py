@@ -18,7 +18,7 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import sessions
-from gateway_memory.sync.follower import EpisodeFollower
+from gateway_memory.sync.episodes import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
 

@@ -1,5 +1,6 @@
 """`gateway-memory doctor episodes`: what was said, its index and its age, with what to do."""
 
+import asyncio
 import sqlite3
 from dataclasses import replace
 from datetime import timedelta
@@ -69,6 +70,37 @@ async def test_counts_that_disagree_are_named_and_mended_as_it_says(
     assert "3 turns of owner are kept, and 0 are in the index" in said
     async with GatewayMemory(CONFIG, tmp_path, clock=Clock()):  # which finishes every scope, though nobody speaks
         await until(lambda: doctor(capsys, tmp_path)[0] == 0)
+
+
+async def test_what_the_next_minute_adds_is_no_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await talked(tmp_path)
+    changed(tmp_path, "index.sqlite", "UPDATE file SET size = size - 2 WHERE name LIKE '%episodes%'")
+    assert doctor(capsys, tmp_path)[0] == 1
+    changed(tmp_path, "journal.sqlite", "UPDATE episode_pages SET behind = 1")  # as a process that was killed leaves it
+    code, said = doctor(capsys, tmp_path)
+    assert code == 0
+    assert "4 turns that were said last are still to be added to the index" in said
+    assert "the index has all of them" not in said
+
+
+async def test_a_file_that_waits_for_an_answer_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with GatewayMemory(CONFIG, tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        for number in range(4):
+            await memory.save_fact(session, content=f"Shelf {number} carries the {number * 71} paint tins.")
+    files = ["doctor", "files", "--workspace", str(tmp_path)]
+    assert main(files) == 0
+    assert "✓ no file waits for an answer" in capsys.readouterr().out
+    for file in tmp_path.glob("memory/*.md"):
+        file.unlink()
+    async with GatewayMemory(CONFIG, tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+    assert main(files) == 1
+    assert "✗ 4 of 4 lines of memory/" in capsys.readouterr().out
+    restore = ["restore", "--workspace", str(tmp_path), "--config", str(CONFIG_FILE)]
+    assert await asyncio.to_thread(main, restore) == 0
+    assert "Restored: 4 lines of memory/" in capsys.readouterr().out
+    assert main(files) == 0
 
 
 @pytest.mark.parametrize("damage", ["user = CAST(x'ff41' AS TEXT)", "at = 'yesterday'", "reply = x'fffe'"])

@@ -16,7 +16,7 @@ from gateway_memory.hooks.words import _index_follows, lines_of
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.journal.episodes import Episode, Episodes
-from gateway_memory.sync.follower import EpisodeFollower
+from gateway_memory.sync.episodes import EpisodeFollower
 from recall import EmbedderSettings, Recaller, RecallSettings
 
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."

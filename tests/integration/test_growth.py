@@ -67,7 +67,7 @@ async def test_nothing_grows_with_sessions_and_persons_that_were(
     number = amount(300, 1200)
     for limit in (
         "gateway_memory.sync.follower._MOST_SCOPES",
-        "gateway_memory.sync.follower._MOST_SCOPES",
+        "gateway_memory.sync.episodes._MOST_SCOPES",
         "recall.index.index._RESIDENT_SCOPES",
     ):
         monkeypatch.setattr(limit, number // 4)  # so that as many sessions as these reach it

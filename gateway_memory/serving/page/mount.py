@@ -43,7 +43,7 @@ from gateway_memory.serving.request import STATUS, Form, ServiceError, error_res
 from gateway_memory.store.documents import digest_of
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.markdown import without_marks
-from gateway_memory.sync.follower import turn_of
+from gateway_memory.sync.episodes import turn_of
 
 # Signing in to the page: a link that works once, a signed cookie, and a token in each form.
 #

@@ -13,7 +13,7 @@ from gateway_memory.serving.page.viewer import NothingHere, Values, Viewer
 from gateway_memory.store.disk.workspace import own_config
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.report import ReplyReport
-from gateway_memory.sync.follower import turn_of
+from gateway_memory.sync.episodes import turn_of
 from recall import RecallSettings
 
 LONGEST: Final = 1000

@@ -29,6 +29,7 @@ T = TypeVar("T")
 _LOCK_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 1.2
 _LAST_LOOK_SECONDS: Final = 1.0
+_NOTHING: Final = b"\0 \t\r\n"
 
 
 class MarkdownFiles(Documents):
@@ -103,6 +104,24 @@ class MarkdownFiles(Documents):
                 return None
 
         return await self._read(work)
+
+    async def is_open(self, scope: Scope, name: str) -> bool:
+        def work() -> bool:
+            try:
+                with open_own(self._owned, f"{scope.folder}/{name}".lstrip("/")) as stream:
+                    return replacing.is_unwritten(stream.fileno()) is False
+            except (FileNotFoundError, NotOwnError):
+                return False
+
+        return await self._read(work)
+
+    async def _set_aside(self, scope: Scope, name: str) -> str:
+        def work() -> str:
+            place = writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
+            content = replacing.read(place)
+            return replacing.keep_damaged(place, content).name if content and content.strip(_NOTHING) else ""
+
+        return await self._write(work)
 
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         def work() -> None:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -159,6 +160,17 @@ def read_whole(path: Path) -> bytes | None:
         if content == before:
             break
     return content
+
+
+def keep_damaged(path: Path, content: bytes) -> Path:
+    """Write the content of a damaged file beside it under a name that says when, and return where. Raises OSError."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.name}.damaged-{stamp}{f'-{number}' if number else ''}" for number in count())
+    aside = next(free for free in map(path.with_name, names) if not os.path.lexists(free))
+    with drafted(path, content, 0o600) as (draft, _):
+        rename(draft, aside, exchange=False)
+    persist(path.parent)
+    return aside
 
 
 _ATTEMPTS: Final = 20

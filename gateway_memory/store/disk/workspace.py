@@ -69,3 +69,11 @@ def locked(workspace: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def journals_aside(workspace: Path | None) -> list[str]:
+    """Return the names of the damaged journals that were set aside in a workspace, oldest first; None has none."""
+    if workspace is None:
+        return []
+    names = (path.name for path in workspace.glob("journal.sqlite.damaged-*"))
+    return sorted(name for name in names if not name.endswith(("-wal", "-shm")))

@@ -13,8 +13,11 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database
+from gateway_memory.scope import Scope
+from gateway_memory.store.journal.ledger import find_memories
 from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine
 from gateway_memory.store.markdown import content_id, one_line
+from gateway_memory.store.plan import MemoryRecord, Plan, ReceiptLine, Retired
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 _MOST_UNDELIVERED: Final = 1000
@@ -138,16 +141,21 @@ class EventLog(Table):
             await self._write(EVERY, work)
         return events
 
-    async def add_edits(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Store events about manual edits, and return them with their numbers.
+    async def add_edits(
+        self, scope: str, changes: Sequence[MemoryChange], now: float, files: Mapping[str, str] | None = None
+    ) -> list[Event]:
+        """Store events about manual edits, and return them with their numbers. An undo takes deletions back.
 
         Changes that our own plans made, and changes that any process has stored before, are left out.
 
-        now: epoch seconds.
+        now: epoch seconds. files: in which file each memory was, where it may be another than the journal has.
         """
 
         def work(database: Database) -> list[Event]:
+            removed = [change.id for change in changes if change.action == "removed"]
+            standing = find_memories(database, scope, removed, state="active") if removed else {}
             new = tuple(change for change in changes if _is_new_edit(database, scope, change, now))
+            _make_undoable(database, scope, [standing[each.id] for each in new if each.id in standing], files, now)
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
         events = await self._write(EVERY, work)  # it tidies those of all scopes
@@ -159,6 +167,20 @@ class EventLog(Table):
         """Return those of these memories that, by the journal, are in no document."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
         return set(await self._column(scope, query, scope, json.dumps(list(ids))))
+
+    async def standing(self, scope: str, ids: Sequence[str], gone: Sequence[str], now: float) -> dict[str, str]:
+        """Return the state of those of these memories that the journal knows.
+
+        gone: those that are in no document; one of them that a plan moves or removes is "moving". now: epoch seconds.
+        """
+
+        def work(database: Database) -> dict[str, str]:
+            query = f"SELECT id, state FROM memories WHERE scope = ? AND id IN {AMONG}"
+            states = {str(row[0]): str(row[1]) for row in database.execute(query, (scope, json.dumps(list(ids))))}
+            moving = [each for each in gone if states.get(each) == "active" and _is_moving(database, scope, each, now)]
+            return states | dict.fromkeys(moving, "moving")
+
+        return await self._connection.read(work, scopes=EVERY)
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
@@ -285,7 +307,8 @@ def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: floa
     if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
-    if not database.execute(SQL["event_log.note_edit"], (scope, change.id, digest)).rowcount:
+    noted = database.execute(SQL["event_log.note_edit"], (scope, change.id, digest)).rowcount
+    if not noted and not (removed and state):  # one that an undo has put back may be deleted again
         return False
     if state:
         becomes = "deleted" if removed else "active"
@@ -297,6 +320,28 @@ def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: floa
         if not removed and one_line(text) != change.text:
             _replace_words(database, scope, change, text, now)
     return True
+
+
+def _make_undoable(
+    database: Database, scope: str, deleted: Sequence[MemoryRecord], files: Mapping[str, str] | None, now: float
+) -> None:
+    """Record memories that a person has deleted from their files as one change."""
+    if not deleted:
+        return
+    memories = [replace(memory, file=(files or {}).get(memory.id, memory.file)) for memory in deleted]
+    plan = Plan(
+        scope=scope,
+        folder=Scope.parse(scope).folder,
+        stage="by_hand",
+        at=now,
+        retired=tuple(Retired(memory=memory, state="deleted") for memory in memories),
+        outcomes=tuple(ReceiptLine(turn=0, action="deleted", reason="by_hand", id=each.id) for each in memories),
+    )
+    outcomes = json.dumps([[each.turn, each.action, each.reason, each.id] for each in plan.outcomes])
+    keys = ",".join(sorted({memory.session_key for memory in memories}))
+    receipt = (scope, keys, plan.stage, "[]", outcomes, now)
+    number = database.execute(SQL["turns.add_receipt"], receipt).fetchone()[0]
+    database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", (number, scope, plan.to_json(), "[]"))
 
 
 def _replace_words(database: Database, scope: str, change: MemoryChange, text: str, now: float) -> None:

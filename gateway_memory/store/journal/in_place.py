@@ -149,11 +149,23 @@ class JournalInPlace:
         with self.transaction() as database:
             return int(database.execute(query, (place, since)).fetchone()[0])
 
+    def notices(self) -> list[tuple[str, str]]:
+        """Return the notices that are set: the scope and the name of each."""
+        with self.transaction() as database:
+            rows = database.execute("SELECT scope, name FROM marks ORDER BY scope, name").fetchall()
+        return [(str(scope), str(name)) for scope, name in rows]
+
     def kept_turns(self) -> list[KeptTurn]:
         """Return the episodes of all scopes without their texts."""
         query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"
         with self._translated():  # no transaction, which would make a gateway's writes wait
             return [_kept(row) for row in self._database.execute(query)]
+
+    def unindexed_pages(self) -> set[tuple[str, int]]:
+        """Return the pages of episodes, each with its scope, that changed since they were indexed."""
+        with self.transaction() as database:
+            rows = database.execute("SELECT scope, page FROM episode_pages WHERE behind").fetchall()
+        return {(str(scope), int(page)) for scope, page in rows}
 
     # Deletion of a scope
 

@@ -37,10 +37,12 @@ def save_memories(database: Database, plan: Plan) -> None:
     database.executemany(upsert("memories", f"scope, {', '.join(MEMORY_COLUMNS)}", "scope, id"), rows)
 
 
-def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-    """Return the stored records of these memories, by id."""
-    query = f"SELECT {', '.join(_LISTS)}, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
-    rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
+def find_memories(database: Database, scope: str, ids: Sequence[str], *, state: str = "") -> dict[str, MemoryRecord]:
+    """Return the stored records of these memories, by id. state: only those in this state, "" for all."""
+    query = (
+        f"SELECT {', '.join(_LISTS)}, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG} AND ? IN (state, '')"
+    )
+    rows = database.execute(query, (scope, json.dumps(list(ids)), state)).fetchall()
     records = (_record(row) for row in rows)
     return {record.id: record for record in records}
 
@@ -233,6 +235,14 @@ class Ledger(Table):
         """Return the stored data of these memories, by id."""
         return await self._read(scope, find_memories, scope, ids)
 
+    async def in_documents(self, scope: str) -> dict[str, list[str]]:
+        """Return the ids of the active memories of a scope, by the documents that should have them."""
+        files: dict[str, list[str]] = {}
+        query = "SELECT file, id FROM memories WHERE scope = ? AND state = 'active' ORDER BY at, id"
+        for file, identity in await self._rows(scope, query, scope):
+            files.setdefault(file, []).append(identity)
+        return files
+
     async def without_forgotten(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return these memories for people and models, by id: what was forgotten has no text, quote or names."""
 
@@ -371,6 +381,11 @@ class Ledger(Table):
         rows = await self._rows(scope, query, scope, limit)
         return await self._decoded("changes", "receipt", rows, _undo_entry)
 
+    async def was_before(self, scope: str, digest: str) -> bool:
+        """Return whether a document had the text of this digest after a change that is kept for an undo."""
+        query = "SELECT 1 FROM changes WHERE scope = ? AND patches LIKE ? LIMIT 1"
+        return bool(await self._rows(scope, query, scope, f"%{digest}%"))
+
     async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
         """Return how often a memory was of use. zone: in which days are counted."""
         return await self._write(scope, uses_of, scope, memory, day_of=lambda at: day_of(at, zone))
@@ -408,6 +423,10 @@ class Ledger(Table):
         self._notices.discard((scope, name))
         if await self._rows(scope, "SELECT 1 FROM marks WHERE scope = ? AND name = ?", scope, name):
             await self._change(scope, "DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
+
+    async def notices(self, scope: str) -> list[str]:
+        """Return the names of the notices of a scope that are set."""
+        return await self._column(scope, "SELECT name FROM marks WHERE scope = ? ORDER BY name", scope)
 
     def may_be_due(self, scope: str, name: str) -> bool:
         """Return whether `is_due` is worth a call, by what this process has set or last read."""

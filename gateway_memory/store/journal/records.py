@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
+from gateway_memory.store.documents import Damage, most
 from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, told_record, whole_records, withheld
-from gateway_memory.store.summaries import RecordFile, SessionRecord, line_of, parsed, record_of, stored_record
+from gateway_memory.store.summaries import (
+    SESSIONS_FILE,
+    RecordFile,
+    SessionRecord,
+    line_of,
+    parsed,
+    record_of,
+    stored_record,
+)
 from gateway_memory.store.validity import Today
 from gateway_memory.store.withheld import Withheld, canonical
 
@@ -61,6 +70,10 @@ class Records:
     async def lines(self, scope: Scope) -> bytes | None:
         """Return the records as lines of JSON, including damaged ones; None if the scope never had a record."""
         return await self._connection.read(lambda database: self._file_of(scope, database).read(), scopes=scope.key)
+
+    async def look(self, scope: Scope) -> None:
+        """Read what others have added to the records, and notice what they lost."""
+        await self._write(scope, follow)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
         """Return whether a session has or had a record."""
@@ -267,12 +280,14 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
     content = file.read(max(0, size - _TAIL))
     if content is None:
         if row:
+            note_lost(database, scope, None, before=records)
             database.execute("DELETE FROM session_logs WHERE scope = ?", (scope,))
         return
     known_part = min(size, _TAIL)
     if len(content) < known_part or content[:known_part] != tail:  # the file was replaced
-        size, records, damaged, known_part = 0, 0, 0, 0
         content = file.read() or b""
+        note_lost(database, scope, content, before=records)
+        size, records, damaged, known_part = 0, 0, 0, 0
     elif len(content) == known_part and row:
         return
     fresh = content[known_part:]
@@ -287,6 +302,22 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
             damaged += 1
     database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", sessions)
     remember(database, scope, file, records=records, damaged=damaged, size=size + len(whole))
+
+
+def note_lost(database: Database, scope: str, content: bytes | None, *, before: int) -> None:
+    """Note that a file which others have replaced lost its records: it is gone, or has no more than half of them.
+
+    content: of the file now, None if it is gone. before: the number of records that it had.
+    """
+    present = {record["session_id"] for record in parsed(content or b"")[0]}
+    lost = before - len(present)
+    if lost <= 0 or (present and not most(lost, before)):
+        return
+    query = "SELECT session_id FROM saved_sessions WHERE scope = ? ORDER BY at DESC, session_id"
+    saved = [str(row[0]) for row in database.execute(query, (scope,)).fetchall()]
+    missing = tuple(session_id for session_id in saved if session_id not in present)[:lost]
+    damage = Damage(file=SESSIONS_FILE, lost=missing, of=before)
+    database.execute("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (scope, damage.name))
 
 
 def remember(database: Database, scope: str, file: RecordFile, *, records: int, damaged: int, size: int) -> None:

@@ -1,0 +1,375 @@
+"""A file that breaks by itself is no wish to forget: the memory goes on from its journal, and asks."""
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from inside import journal_rows, parts
+from patience import seconds
+
+from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory.config.settings import MemorySync
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import digest_of
+from gateway_memory.store.markdown import parse
+from recall import EmbedderSettings, RecallSettings
+
+pytestmark = pytest.mark.files
+WORDS = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
+LINES = 20
+Damage = Callable[[Path, bytes], None]
+"""Damages a file. It gets the file's content of some lines ago too."""
+
+
+def half(path: Path, _: bytes) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def empty(path: Path, _: bytes) -> None:
+    path.write_bytes(b"")
+
+
+def gone(path: Path, _: bytes) -> None:
+    path.unlink()
+
+
+def nuls(path: Path, _: bytes) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def ends_in_nuls(path: Path, _: bytes) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:-200] + bytes(200))
+
+
+def garbage(path: Path, _: bytes) -> None:
+    path.write_bytes(random.Random(46).randbytes(path.stat().st_size))  # noqa: S311
+
+
+def last_line_cut(path: Path, _: bytes) -> None:
+    path.write_bytes(path.read_bytes().rstrip()[:-30])
+
+
+def comment_cut(path: Path, _: bytes) -> None:
+    path.write_bytes(path.read_bytes().rstrip()[:-6])
+
+
+def older(path: Path, before: bytes) -> None:
+    path.write_bytes(before)
+
+
+def older_with_its_time(path: Path, before: bytes) -> None:
+    path.write_bytes(before)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+DAMAGES = [
+    half,
+    empty,
+    gone,
+    nuls,
+    ends_in_nuls,
+    garbage,
+    last_line_cut,
+    comment_cut,
+    older,
+    older_with_its_time,
+]
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway_memory.sync.vanishing.SETTLES_SECONDS", 0.3)
+
+
+@pytest.fixture
+def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files have been as they are for long enough when a memory is opened."""
+    monkeypatch.setattr("gateway_memory.sync.vanishing.SETTLES_SECONDS", 0.0)
+
+
+def words(number: int) -> str:
+    return f"locker {number} opens with {number * 7919 % 10007}"
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(seconds(20)):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+async def filled(memory: GatewayMemory, session: Session, file: Path) -> bytes:
+    """Say the lines, and return the content of the file before the last three."""
+    before = b""
+    for number in range(LINES):
+        if number == LINES - 3:
+            await memory.flush()
+            before = file.read_bytes()
+        await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
+    await memory.flush()
+    return before
+
+
+def lines(file: Path) -> list[str]:
+    if not file.exists():
+        return []
+    text = file.read_bytes().decode("utf-8", "replace")
+    return [block.text for block in parse(text, file=file.name) if block.kind == "item"]
+
+
+async def command(memory: GatewayMemory, session: Session, text: str) -> str:
+    return await memory.command(session, text) or ""
+
+
+async def asks(memory: GatewayMemory, session: Session) -> str:
+    """Return the line of the status that asks about a damaged file; "" if there is none."""
+    status = await command(memory, session, "/memory status")
+    return next((line for line in status.splitlines() if "/memory restore" in line), "")
+
+
+async def is_whole(memory: GatewayMemory, session: Session, file: Path) -> None:
+    assert sorted(lines(file)) == sorted(map(words, range(LINES)))
+    for number in (0, LINES // 2, LINES - 1):
+        hits = await memory.search(session, f"locker {number}", kinds=["memory"])
+        assert words(number) in [hit.text for hit in hits]
+    states = await journal_rows(memory, "SELECT state, count(*) FROM memories GROUP BY state")
+    assert states == [("active", LINES)]
+    assert await journal_rows(memory, "SELECT 1 FROM history WHERE event LIKE '%by hand'") == []
+    assert await parts(memory).storage.recaller.count(session.scope.key) == LINES, "a half line is no memory"
+
+
+@pytest.mark.usefixtures("long_ago")
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("answer", ["restore", "restore no"])
+async def test_a_file_that_broke_while_nothing_ran(tmp_path: Path, damage: Damage, answer: str) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        before = await filled(memory, session, file)
+    damage(file, before)
+    stood = set(lines(file)) & {words(number) for number in range(LINES)}
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert words(0) in session.opening
+        assert words(LINES - 1) in session.opening
+        await is_whole(memory, session, file)
+        question = await asks(memory, session)
+        assert f"{LINES - len(stood)} of {LINES} lines of MEMORY.md" in question
+        told = await command(memory, session, f"/memory {answer}")
+        assert "MEMORY.md" in told
+        assert await asks(memory, session) == ""
+        if answer == "restore":
+            await is_whole(memory, session, file)
+        else:
+            assert set(lines(file)) == stood
+            assert "put back" in await command(memory, session, "/memory undo")
+            assert len(lines(file)) == LINES
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("later", user=OWNER)
+        assert await asks(memory, session) == ""
+        assert len(lines(file)) == LINES
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_a_file_that_breaks_while_others_talk(tmp_path: Path, damage: Damage) -> None:
+    """Two memories have the workspace open, as two processes have."""
+    file = tmp_path / "MEMORY.md"
+    async with AsyncExitStack() as stack:
+        here, there = [await stack.enter_async_context(GatewayMemory(WORDS, tmp_path)) for _ in range(2)]
+        speaker = await here.start_session("speaker", user=OWNER)
+        before = await filled(here, speaker, file)
+        sessions = [
+            (here, speaker),
+            *[(each, await each.start_session("listener", user=OWNER)) for each in (here, there)],
+        ]
+        for memory, session in sessions:
+            await memory.before_reply(session, "hello")
+        damage(file, before)
+        for memory, session in sessions:
+            context = await memory.before_reply(session, "hm")
+            assert [update for update in context.updates if update.action == "removed"] == []
+        await until(lambda: sorted(lines(file)) == sorted(map(words, range(LINES))))
+        for memory, session in sessions:
+            context = await memory.before_reply(session, "and now?")
+            assert [update for update in context.updates if update.action == "removed"] == []
+            assert "no longer holds" not in context.text
+            await is_whole(memory, session, file)
+            assert await asks(memory, session)
+        await command(there, sessions[-1][1], "/memory restore")
+        for memory, session in sessions:
+            assert await asks(memory, session) == ""
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_what_was_said_is_quoted_all_the_while(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        await filled(memory, session, tmp_path / "MEMORY.md")
+    (tmp_path / "MEMORY.md").write_bytes(b"")
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert "opens" in str([hit.text for hit in await memory.search(session, "locker 7 opens", kinds=["episode"])])
+
+
+async def test_an_editor_that_saves_slowly_removes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await filled(memory, session, file)
+        content = file.read_bytes()
+        with file.open("wb") as stream:
+            for part in (b"", content[:-150], content[-150:-90]):
+                stream.write(part)
+                stream.flush()
+                for _ in range(3):
+                    context = await memory.before_reply(session, "hm")
+                    assert not context.updates
+                    assert "[Memory Changes]" not in context.text
+                    await asyncio.sleep(0.05)
+            stream.write(content[-90:])
+        await memory.before_reply(session, "hm")
+        await asyncio.sleep(0.5)
+        assert file.read_bytes() == content
+        await is_whole(memory, session, file)
+        assert await asks(memory, session) == ""
+
+
+async def test_a_few_lines_that_a_person_deletes_are_forgotten_and_an_undo_brings_them_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway_memory.store.journal.event_log._MOVED_SECONDS", 0.0)
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await filled(memory, session, file)
+        deleted = {words(3), words(9)}
+        text = file.read_text("utf-8").splitlines(keepends=True)
+        kept = [line for line in text if not any(each in line for each in deleted)]
+        file.write_text("".join(kept), "utf-8")
+        for _ in range(2):  # and again after the undo
+            await command(memory, session, "/memory list")
+            assert await asks(memory, session) == ""
+            states = await journal_rows(memory, "SELECT text FROM memories WHERE state = 'deleted'")
+            assert {text for (text,) in states} == deleted
+            answer = await command(memory, session, "/memory undo")
+            assert all(f"put back: {text}" in answer or text in answer for text in deleted)
+            assert len(lines(file)) == LINES
+            file.write_text("".join(kept), "utf-8")
+
+
+@pytest.mark.usefixtures("long_ago")
+@pytest.mark.parametrize("damage", [half, gone, nuls])
+@pytest.mark.parametrize("person", ["", "zoe"])
+async def test_a_days_file(tmp_path: Path, damage: Damage, person: str) -> None:
+    user = person or OWNER
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=user)
+        for number in range(6):
+            await memory.save_fact(session, content=f"Shelf {number} carries the {number * 71} paint tins.")
+        await memory.flush()
+    folder = tmp_path / Scope.parse("user:zoe").folder if person else tmp_path
+    (file,) = (folder / "memory").glob("*.md")
+    whole = sorted(lines(file))
+    damage(file, b"")
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=user)
+        assert f"of 6 lines of memory/{file.name}" in await asks(memory, session)
+        assert sorted(lines(file)) == whole
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_the_index_is_gone_too(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        await filled(memory, session, file)
+    file.write_bytes(b"")
+    for path in tmp_path.glob("index.sqlite*"):
+        path.unlink()
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        await is_whole(memory, session, file)
+        assert await asks(memory, session)
+
+
+async def test_a_line_moved_to_another_file_is_not_lost(tmp_path: Path) -> None:
+    file, other = tmp_path / "MEMORY.md", tmp_path / "memory" / "2026-01-05.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await filled(memory, session, file)
+        other.parent.mkdir(exist_ok=True)
+        other.write_text(file.read_text("utf-8"), "utf-8")
+        file.write_text("# Memory\n", "utf-8")
+        await command(memory, session, "/memory list")
+        assert await asks(memory, session) == ""
+        await is_whole(memory, session, other)
+        assert lines(file) == []
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_what_a_person_clears_on_the_page_is_no_damage(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await filled(memory, session, file)
+        browsing = parts(memory).browsing
+        assert await browsing.save_document(session, "", digest=digest_of(await browsing.document(session)))
+        assert await asks(memory, session) == ""
+        assert lines(file) == []
+        assert await journal_rows(memory, "SELECT DISTINCT state FROM memories") == [("deleted",)]
+        await command(memory, session, "/memory undo")
+        assert len(lines(file)) == LINES
+
+
+async def test_a_damaged_journal_is_named_while_it_lies_there(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        (tmp_path / "journal.sqlite.damaged-20261128-101112").touch()
+        (tmp_path / "journal.sqlite.damaged-20261128-101112-wal").touch()
+        status = await command(memory, session, "/memory status")
+        assert status.count("journal.sqlite.damaged-") == 1
+        (tmp_path / "journal.sqlite.damaged-20261128-101112").unlink()
+        assert "damaged" not in await command(memory, session, "/memory status")
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_what_stood_there_lies_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        await filled(memory, session, file)
+    garbage(file, b"")
+    broken = file.read_bytes()
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        (aside,) = tmp_path.glob("MEMORY.md.damaged-*")
+        assert aside.read_bytes() == broken
+        assert aside.name in await command(memory, session, "/memory restore")
+
+
+@pytest.mark.parametrize("damage", [half, empty, gone, nuls])
+async def test_lost_session_records_are_told(tmp_path: Path, damage: Damage) -> None:
+    file = tmp_path / "sessions.jsonl"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        asking = await memory.start_session("asking", user=OWNER)
+        for number in range(8):
+            session = await memory.start_session(f"chat {number}", user=OWNER)
+            await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
+            await memory.end_session(session, reason="completed")
+        await memory.flush()
+        assert await asks(memory, asking) == ""
+    damage(file, b"")
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert "of 8 session records of sessions.jsonl are gone" in await asks(memory, session)
+        await memory.after_reply(session, user=f"Remember that {words(9)}.", reply="OK")
+        await memory.end_session(session, reason="completed")
+        await memory.flush()
+        session = await memory.start_session("later", user=OWNER)
+        assert "sessions.jsonl" in await command(memory, session, "/memory restore")
+        assert await asks(memory, session) == ""
