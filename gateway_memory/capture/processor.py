@@ -37,10 +37,8 @@ log = get_logger(__name__)
 
 _RULED_AT_ONCE: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
-_GATHER_SECONDS: Final = 0.05
-_GATHERINGS: Final = 6
-_ADOPT_SECONDS: Final = 5.0
-_LONGEST_RETRY_SECONDS: Final = 30.0
+_GATHER_SECONDS, _GATHERINGS = 0.05, 6
+_ADOPT_SECONDS, _LONGEST_RETRY_SECONDS = 5.0, 30.0
 _LOADING_SECONDS: Final = 10
 """How long a message waits for its vector: an encoder takes long to load on a busy machine."""
 
@@ -151,9 +149,8 @@ class Filing:
 
 
 _REPLY_READ: Final = 400
-_TURNS_KEPT: Final = 4
-_TEXT_KEPT: Final = 1000
-_SESSIONS_KEPT: Final = 1000
+_OF_ITS_TEXT: Final = frozenset({"model_unreadable", "model_truncated", "model_refused"})
+_TURNS_KEPT, _TEXT_KEPT, _SESSIONS_KEPT = 4, 1000, 1000
 
 
 class RulesStage:
@@ -218,6 +215,7 @@ class BatchStage:
         self._reader = reader
         self._failed = True  # what an earlier process left behind is read again, too
         self._again: set[int] = set()
+        self._unread: set[int] = set()
         self._earlier: dict[str, list[PendingTurn]] = {}
         """The last turns, shortened, by session. Later messages answer them, and refer to names and facts in them."""
 
@@ -231,7 +229,8 @@ class BatchStage:
             for part in (again, [turn for turn in group if turn.id not in self._again]):
                 while part and not await self._read(scope, part, earlier):
                     log.info("batch.read_again", turns=len(part))
-            self._keep([*earlier, *group])
+            if shown := [turn for turn in (*earlier, *group) if turn.id not in self._unread]:
+                self._keep(shown)
 
     async def _read(self, scope: Scope, group: Sequence[PendingTurn], before: Sequence[PendingTurn]) -> bool:
         """Read the turns of a session, and file the result. Return False if text of theirs was forgotten meanwhile.
@@ -274,6 +273,8 @@ class BatchStage:
 
     async def _note(self, reading: Reading, turns: Sequence[int]) -> None:
         """When the model answers again, put the turns on which it had failed back to the batch stage, each once."""
+        if reading.reason in _OF_ITS_TEXT:  # shown beside others, it would fail them too
+            self._unread.update(turns)
         if reading.failed:
             self._failed = self._failed or not self._again.issuperset(turns)
         elif reading.answered and self._failed:
