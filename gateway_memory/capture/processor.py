@@ -38,7 +38,8 @@ log = get_logger(__name__)
 _RULED_AT_ONCE: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS, _GATHERINGS = 0.05, 6
-_ADOPT_SECONDS, _LONGEST_RETRY_SECONDS = 5.0, 30.0
+_ADOPT_SECONDS: Final = 5.0
+_LONGEST_RETRY_SECONDS: Final = 30.0
 _LOADING_SECONDS: Final = 10
 """How long a message waits for its vector: an encoder takes long to load on a busy machine."""
 
@@ -365,7 +366,6 @@ class TurnProcessor:
     """A background worker, which runs until it is cancelled. A turn on which a stage fails stays in the store.
 
     A model is asked under the batch lock alone, so that the rules never wait for it.
-
     rules: processes accepted turns at once.
     batch: processes the turns of one session after the debounce.
     """
