@@ -30,7 +30,7 @@ _LATIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9+#]*")
 _NAME: Final = re.compile(
     r"(?<![A-Za-z0-9'’])(?:[A-Z][A-Za-z0-9+#]*|[a-z]+\d\w*|\d+(?!(?:st|nd|rd|th|s|am|pm|k|m|w)\b)[A-Za-z]\w*)", re.ASCII
 )
-# A capital is no sign of a name at the start of a sentence, of an item and of a heading, unless a verb follows.
+# A capital is no sign of a name at the start of a sentence, of an item and of a heading.
 _START: Final = re.compile(r"(?:\A|[.!?:;)…。：；\"“'‘(\[])\s*(?:\(?\d{1,2}[.)]\s*|[-*•]\s*)?\Z")
 _TITLE: Final = re.compile(r"\b[A-Z][a-z]{0,3}\.\s*\Z")
 _HEADING: Final = re.compile(r"\A[^:.]{1,60}:(?=\s)")
@@ -60,9 +60,8 @@ class Sources:
     @cached_property
     def _numbers(self) -> frozenset[float]:
         """The numbers that were told, and years: by themselves, or by how long ago they are."""
-        years = {float(year.first.year) for year in self._years}
-        ago = {year - number for year in years for number in self._told & _AGES}
-        return self._told | years | ago
+        ago = {year - number for year in self._years for number in self._told & _AGES}
+        return self._told | self._years | ago
 
     @cached_property
     def _days(self) -> frozenset[Span]:
@@ -78,10 +77,9 @@ class Sources:
         return times_of(self._text)
 
     @cached_property
-    def _years(self) -> frozenset[Span]:
+    def _years(self) -> frozenset[float]:
         """The years in which somebody spoke, or of which they did."""
-        days = [*(day for _, day in self._pieces), *(day for span in self._spans for day in (span.first, span.last))]
-        return frozenset(Span(date(day.year, 1, 1), date(day.year, 12, 31)) for day in days)
+        return frozenset(float(day.year) for span in self._spans | self._days for day in (span.first, span.last))
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -127,10 +125,8 @@ class Sources:
         return times <= self._times and numbers_stated(_CLOCK.sub(" ", plain)) <= self._numbers
 
     def _is_told_year(self, span: Span) -> bool:
-        return (span.first, span.last) == (
-            date(span.first.year, 1, 1),
-            date(span.first.year, 12, 31),
-        ) and span.first.year in self._numbers
+        year = span.first.year
+        return span == Span(date(year, 1, 1), date(year, 12, 31)) and year in self._numbers
 
     def _tells_again(self, every: Every) -> bool:
         """Return whether what comes again may be what was said: of another day than was named, it is not."""
@@ -141,23 +137,18 @@ class Sources:
         if not (every.month and every.day):
             return True
         of_year = {(each.month, each.day) for each in self._again if each.month and each.day}
-        years = {span.first.year for span in self._spans} if self._spans else set()
-        dates = (day_span(date(year, every.month, every.day)) for year in years if self._is_day(year, every))
-        return (every.month, every.day) in of_year or any(map(self._tells_day, dates)) or not (of_year or days)
-
-    @staticmethod
-    def _is_day(year: int, every: Every) -> bool:
-        with suppress(ValueError):
-            return bool(date(year, every.month, every.day))
+        if (every.month, every.day) in of_year or not (of_year or days):
+            return True
+        for year in {span.first.year for span in self._spans}:
+            with suppress(ValueError):  # the 29th of February
+                day = day_span(date(year, every.month, every.day))
+                if any(known.tells(day) for known in self._spans):
+                    return True
         return False
-
-    def _tells_day(self, span: Span) -> bool:
-        return any(known.tells(span) for known in self._spans)
 
     def has_names(self, content: str) -> bool:
         """Return whether all names in a statement were said."""
-        latin = (name for name in _names_of(content) if not has_han(name))
-        if not all(_bare(name) in self._names for name in latin):
+        if not all(_bare(name) in self._names for name in _names_of(content)):
             return False
         for match in _PATTERNS["name Chinese"].finditer(content):
             if match["person"] and match["person"] not in self._named:
