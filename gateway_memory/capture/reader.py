@@ -13,6 +13,7 @@ from extractor import (
     ExtractorSettings,
     Kept,
     Known,
+    Meaning,
     Model,
     ModelError,
     Summary,
@@ -56,18 +57,16 @@ _MOST_JUDGED: Final = 24
 """The sentences of a batch of which one must tell something for a model to read it."""
 _BY_MEANING: Final = frozenset({"informative", "uninformative", "question_only", "one_off_order"})
 """The prefilter's reasons of which the meaning of the sentences knows better."""
-_RELATED: Final = 0.22
-"""The cosine and the share of words, together, from which on a memory speaks of what a sentence does."""
-_UNRELATED: Final = 0.15
-"""The cosine below which a statement has nothing to do with the message that it quotes."""
+_RELATED, _SAME = 0.22, 0.6
+"""The cosine and the share of words, together, from which on a memory speaks of what a sentence does, or says it."""
 _OF_A_CHANGE, _TELLS_OF_CHANGE = 0.2, 0.3
 """What is added to that for a sentence whose vector tells so much of a change: it may hardly name the thing."""
+_MOST_KNOWN, _MOST_EARLIER = 5, 2
+_UNRELATED: Final = 0.15
+"""The cosine below which a statement has nothing to do with the message that it quotes."""
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
-_SAME: Final = 0.6
-"""The same, from which on it says what the sentence says."""
-_MOST_KNOWN, _MOST_EARLIER = 5, 2
 _MOST_NAMED: Final = 500
 """The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
 _HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
@@ -116,8 +115,8 @@ class Reader:
         self._ledger = ledger
         self._recaller = recaller
         self._models = models
-        self._looked: dict[str, str] = {}
-        """The day on which each scope was searched for what stands twice."""
+        self._looked: tuple[str, set[str]] = ("", set())
+        """A day, and the scopes that were searched on it for what stands twice."""
 
     @property
     def corrects(self) -> bool:
@@ -139,14 +138,8 @@ class Reader:
             return verdict.keep
         if verdict.keep and any("?" in turn.reply or "？" in turn.reply for turn in [*earlier[-1:], *turns[:-1]]):
             return True
-        texts = _sentences(turns)[:_MOST_JUDGED]
-        encoder, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS)
-        told = [
-            meaning.may_tell
-            for text, vector in zip(texts, vectors, strict=True)
-            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder))
-        ]
-        return any(told) if told else verdict.keep
+        meanings = await self._meanings(_sentences(turns)[:_MOST_JUDGED])
+        return any(meaning.may_tell for meaning in meanings.values()) if meanings else verdict.keep
 
     async def read(
         self,
@@ -169,12 +162,13 @@ class Reader:
         if not turns or (extract is None and model is None):
             return Reading(reason="rules_only" if turns else "nothing_to_keep")
         hidden = frozenset(memory.id for memory in by_rules)
-        near = await self._near(scope, turns, earlier, hidden)
+        near = [] if model and settings.is_small else await self._near(scope, turns, earlier, hidden)
         if model is None:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
-        kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
-        known = [memory for _, memory in near]
-        if not settings.is_small:
+        known, named = [memory for _, memory in near], list[str]()
+        kept: Sequence[Kept] = ()
+        if not settings.is_small:  # which only points, and is shown none of this
+            kept, named = await compute(_retractable, scope, turns, by_rules), await self._named(scope)
             listed = hidden.union(memory.id for memory in known)
             known += [twin for twin in await self._twins(scope) if twin.id not in listed]
         wanted = model.cost_at_most(turns, known, kept, earlier)
@@ -184,13 +178,7 @@ class Reader:
         async def extracting() -> tuple[Extraction, Usage]:
             now = self._runtime.clock().astimezone(self._runtime.zone)
             extraction = await model.extract(
-                turns,
-                known,
-                kept,
-                now=now,
-                speaker=_speaker(scope),
-                earlier=earlier,
-                named=await self._named(scope),
+                turns, known, kept, now=now, speaker=_speaker(scope), earlier=earlier, named=named
             )
             return extraction, extraction.usage
 
@@ -243,22 +231,23 @@ class Reader:
         summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
 
-    async def _changing(self, texts: Sequence[str]) -> set[str]:
-        """Return the sentences that tell of a change, of what they may hardly name: "make it two thousand"."""
+    async def _meanings(self, texts: Sequence[str]) -> dict[str, Meaning]:
+        """Return what sentences tell, without those whose vector is not there."""
         encoder, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS)
-        meanings = {
-            text: meaning_of(text, vector.tolist(), encoder)
+        return {
+            text: meaning
             for text, vector in zip(texts, vectors, strict=True)
-            if vector is not None
+            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder))
         }
-        return {text for text, meaning in meanings.items() if meaning and meaning.change >= _TELLS_OF_CHANGE}
 
     async def _twins(self, scope: Scope) -> list[Known]:
         """Return memories that may stand twice, beside each other; once a day."""
         today = self._runtime.today()
-        if self._looked.get(scope.key) == today:
+        if self._looked[0] != today:
+            self._looked = (today, set())
+        if scope.key in self._looked[1]:
             return []
-        self._looked[scope.key] = today
+        self._looked[1].add(scope.key)
         newest = await self._recaller.newest(scope.key, _MOST_LOOKED_AT)
         texts = [plain_of(stored.entry.text) for stored in newest]
         found = await self._recaller.nearest_each(scope.key, texts, 2, timeout_seconds=_VECTOR_SECONDS)
@@ -285,7 +274,8 @@ class Reader:
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
             texts = _sentences(part)[-_MOST_COMPARED:]
             found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
-            changing = await self._changing(texts)
+            meanings = await self._meanings(texts)
+            changing = {text for text, meaning in meanings.items() if meaning.change >= _TELLS_OF_CHANGE}
             rows = [
                 (_closeness(memory := _with_days(item)) + _OF_A_CHANGE * (text in changing), item, memory)
                 for text, nearest in zip(texts, found, strict=True)
