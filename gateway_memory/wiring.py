@@ -104,7 +104,7 @@ class OpenMemory:
         health = self._open_health(stack, models)
         reader = Reader(runtime, storage.ledger, storage.recaller, models)
         merger, executor = (
-            Merger(runtime, storage, corrected=reader.corrects),
+            Merger(runtime, storage, reader.corrects),
             PlanExecutor(runtime, storage, announcer, sessions),
         )
         changes = MemoryChanges(runtime, storage, merger, executor)

@@ -1,6 +1,6 @@
 """Merge one candidate with a scope's memories: compare it to the nearest, and add the decision to a draft."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
 from math import fsum
@@ -59,16 +59,16 @@ LINE_OVERHEAD: Final = 40
 class Merger:
     """Makes decisions about candidates.
 
-    corrected: whether a capable model reads what the rules have read. The rules then change nothing by an estimate.
+    is_corrected: whether a capable model will read what the rules read. They then change nothing by an estimate.
 
     Call `draft_…` and `room` only within the documents' `writing`. They change the draft, and the notice that MEMORY.md
     is full.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, *, corrected: bool = False) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, is_corrected: Callable[[], bool]) -> None:
         self._runtime = runtime
         self._storage = storage
-        self._corrected = corrected
+        self._is_corrected = is_corrected
 
     def expect(self, candidate: Candidate) -> None:
         """Start to encode a candidate for which `near` will be called."""
@@ -151,7 +151,7 @@ class Merger:
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
         decision = await compute(decided, candidate, compared)
-        if self._corrected and draft.cause == "rules" and (decision.reason in WEIGHED or decision.against):
+        if draft.cause == "rules" and (decision.reason in WEIGHED or decision.against) and self._is_corrected():
             decision = Decision(action="add", target=None, reason="new")
         if candidate.only_as:
             changed = _changed(decision, near, draft)

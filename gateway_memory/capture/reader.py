@@ -61,7 +61,7 @@ _RELATED, _SAME = 0.22, 0.6
 """The cosine and the share of words, together, from which on a memory speaks of what a sentence does, or says it."""
 _OF_A_CHANGE, _TELLS_OF_CHANGE = 0.2, 0.3
 """What is added to that for a sentence whose vector tells so much of a change: it may hardly name the thing."""
-_MOST_KNOWN, _MOST_EARLIER = 5, 2
+_MOST_KNOWN, _MOST_EARLIER, _MOST_REPLIED = 5, 2, 3
 _UNRELATED: Final = 0.15
 """The cosine below which a statement has nothing to do with the message that it quotes."""
 TWIN: Final = 0.75
@@ -117,11 +117,18 @@ class Reader:
         self._models = models
         self._looked: tuple[str, set[str]] = ("", set())
         """A day, and the scopes that were searched on it for what stands twice."""
+        self._spent = ""
+        """The day on which the budget last had no room."""
 
-    @property
     def corrects(self) -> bool:
-        """Whether a capable model reads batches, and says itself what its entries change."""
-        return self._models.model is not None and not self._runtime.settings.auto_extract.is_small
+        """Whether a capable model will read what was just said, and say itself what changes by it.
+
+        It won't while it rests after failures, nor on a day whose budget is used up.
+        """
+        model = self._models.model
+        if model is None or self._runtime.settings.auto_extract.is_small:
+            return False
+        return not model.rests and self._spent != self._runtime.today()
 
     @property
     def has_model(self) -> bool:
@@ -268,14 +275,20 @@ class Reader:
     ) -> list[tuple[Stored, Known]]:
         """Return the memories that speak of what the turns do, sentence by sentence, the nearest first.
 
-        Then come those of the exchanges before, to which "no, the 11th" may belong.
+        What tells of a change may not name the thing ("make it 2,800"): the reply to it does. Then come the memories of
+        the exchanges before, to which "no, the 11th" may belong.
         """
         near: dict[str, tuple[Stored, Known]] = {}
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
             texts = _sentences(part)[-_MOST_COMPARED:]
-            found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
             meanings = await self._meanings(texts)
             changing = {text for text, meaning in meanings.items() if meaning.change >= _TELLS_OF_CHANGE}
+            replies = [
+                _sentences_of(turn.reply)[:_MOST_REPLIED] for turn in part if changing.intersection(_sentences([turn]))
+            ]
+            changing.update(*replies)
+            texts += [text for reply in replies for text in reply]
+            found = await self._recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=_VECTOR_SECONDS)
             rows = [
                 (_closeness(memory := _with_days(item)) + _OF_A_CHANGE * (text in changing), item, memory)
                 for text, nearest in zip(texts, found, strict=True)
@@ -309,15 +322,22 @@ class Reader:
         return answer
 
     async def _reserve(self, settings: ExtractorSettings, tokens: int) -> bool:
-        return await self._ledger.reserve(
-            self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
+        today = self._runtime.today()
+        has_room = await self._ledger.reserve(
+            today, calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
         )
+        self._spent = "" if has_room else today
+        return has_room
 
 
 def _sentences(turns: Sequence[Turn]) -> list[str]:
     """Return the sentences of turns; in Chinese a blank often ends one."""
-    texts = (one_line(each.text) for turn in turns for each in sentences(turn.user[:LONGEST_READ]))
-    return [part for text in texts for part in _HAN_BLANK.split(text)]
+    return [part for turn in turns for part in _sentences_of(turn.user)]
+
+
+def _sentences_of(text: str) -> list[str]:
+    lines = (one_line(each.text) for each in sentences(text[:LONGEST_READ]))
+    return [part for line in lines for part in _HAN_BLANK.split(line)]
 
 
 def _with_days(item: Near) -> Known:

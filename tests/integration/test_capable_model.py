@@ -127,6 +127,41 @@ async def test_a_line_of_which_an_entry_says_nothing_stays(provider: Provider, o
         assert any("spare key" in line for line in lines(tmp_path)), "both speak of other things"
 
 
+@pytest.mark.files
+async def test_a_change_that_names_nothing_is_shown_what_it_changes(
+    provider: Provider, opened: Open, tmp_path: Path
+) -> None:
+    async with opened() as memory:
+        await say(memory, "Remember that the caravan with the blue awning is for sale.")
+        for told in ("I play the euphonium", "I work at the depot", "My grandson is seven", "I rent a garage"):
+            await say(memory, f"Remember that {told}.")
+        provider.asked.clear()
+        reply = "For sale: a caravan. $2,800. Buyer collects."
+        await say(memory, "not one bite all week. right, make it two thousand eight hundred", reply)
+        assert "caravan" in shown(provider.asked[0], "known")[0]["text"]
+
+
+@pytest.mark.files
+@pytest.mark.parametrize("calls", [1, 500])
+async def test_the_rules_change_by_an_estimate_what_the_model_will_not_read(
+    provider: Provider, tmp_path: Path, calls: int
+) -> None:
+    defaults = load_config().defaults
+    extraction = replace(
+        defaults.auto_extract,
+        base_url=f"{provider.url}/v1",
+        min_conversation_length=0,
+        prompt="full",
+        max_daily_extractions=calls,
+    )
+    async with GatewayMemory(Config(defaults=replace(defaults, auto_extract=extraction)), tmp_path) as memory:
+        await say(memory, "My dentist is Dr Brook in Leith Street.")
+        await say(memory, "I take the bus to work every day.")
+        await say(memory, "I have switched to Dr Vane, my dentist from now on.")
+        has_both = any("Brook" in line for line in lines(tmp_path))
+        assert has_both == (calls == 500), "a budget that is used up leaves the change to the rules"
+
+
 async def test_what_has_nothing_to_do_with_its_quotation_is_refused(
     provider: Provider, opened: Open, tmp_path: Path
 ) -> None:
