@@ -61,7 +61,9 @@ class Terms:
     def added(self, name: str, scores: Floats) -> None:
         """Record what was added since the last step."""
         if self.kept:
-            self._terms[name] = self._terms.get(name, np.float32(0)) + (scores - self._last)
+            with np.errstate(invalid="ignore"):  # of rows that may not be found: nobody asks for their terms
+                grown = scores - self._last
+            self._terms[name] = self._terms.get(name, np.float32(0)) + grown
             self._last = scores.copy()
 
     def of(self, row: int) -> dict[str, float]:
