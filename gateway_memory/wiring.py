@@ -144,6 +144,7 @@ class OpenMemory:
             links=self.links,
             caught_up=processor.caught_up,
             remember=self._remember,
+            records_anew=lifecycle.records_anew,
             switched=starter.switched,
             health=health,
         )

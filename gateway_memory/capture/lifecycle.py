@@ -1,7 +1,7 @@
 """End sessions, each with one record from the first of four layers that can write it, and delete what has expired."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -177,25 +177,31 @@ class Saver:
     ) -> SessionRecord | None:
         """Append the session's record and return it; None if it has one, or if nothing of it may be saved."""
         now = self._runtime.clock()
-        record = SessionRecord(
-            id=new_record_id(now),
-            session_id=session_id,
-            topic="",
-            summary="",
-            timestamp=f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            auto_generated=layer == "end",
-            layer=layer,
-            reason=end.reason if end else "",
-            duration_ms=end.duration_ms if end else None,
-            error_message=end.error if end else "",
-        )
-        filled = await self._filled(scope, record, summary)
+        filled = await self.record(scope, session_id, summary, layer, end, at=now)
         if filled is None:
             return None
         async with self._store.documents.writing(scope):
             saved = await self._store.records.save(scope, filled, now.timestamp())
         self._runtime.metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
         return filled if saved else None
+
+    async def record(
+        self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None, *, at: datetime
+    ) -> SessionRecord | None:
+        """Return the record of a session, without saving it; None if nothing of it may be saved."""
+        record = SessionRecord(
+            id=new_record_id(at),
+            session_id=session_id,
+            topic="",
+            summary="",
+            timestamp=f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            auto_generated=layer == "end",
+            layer=layer,
+            reason=end.reason if end else "",
+            duration_ms=end.duration_ms if end else None,
+            error_message=end.error if end else "",
+        )
+        return await self._filled(scope, record, summary)
 
     async def revise(self, scope: Scope, record: SessionRecord, summary: Summary) -> None:
         """Put a better summary into the session's record, unless that is gone or was changed by hand."""
@@ -399,6 +405,22 @@ class Lifecycle:
             state, _ = await self._last_layer(ended, seconds=seconds)
             at = self._runtime.timestamp()
             await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
+
+    async def records_anew(self, scope: Scope, session_ids: Sequence[str]) -> int:
+        """Make records anew, by rules, of ended sessions whose records are gone from the file; return how many.
+
+        Each gets the time at which its session ended. What the journal has deleted since says nothing in it. Lines of
+        the file that are no records are set aside.
+        """
+        made: list[SessionRecord] = []
+        for session, end in await self._store.sessions.ended(session_ids):
+            ended = _Ended(session_id=session.session_id, scope=scope, key=session.key, end=end)
+            summary = await self._summary(ended, seconds=0.0)
+            at = datetime.fromtimestamp(session.seen_at, UTC)
+            if summary and (record := await self._saver.record(scope, ended.session_id, summary, "end", end, at=at)):
+                made.append(record)
+        async with self._store.documents.writing(scope):
+            return await self._store.records.mend(scope, made)
 
     async def completed(self) -> None:
         """Wait until the ends of all sessions are complete."""

@@ -106,7 +106,8 @@ class CommandPorts:
 
     memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
     waits until a session's turns are processed, at most so many seconds. remember: keeps what a person asks to
-    remember in a session; None if nothing of it may be kept. switched: makes a session's switches hold for every
+    remember in a session; None if nothing of it may be kept. records_anew: makes records of sessions anew, and returns
+    how many. switched: makes a session's switches hold for every
     process. health: how the workspace is.
     """
 
@@ -116,6 +117,7 @@ class CommandPorts:
     links: Linking
     caught_up: Callable[[str, float], Awaitable[None]]
     remember: Callable[[Session, str], Awaitable[ReceiptLine | None]]
+    records_anew: Callable[[Scope, Sequence[str]], Awaitable[int]]
     switched: Callable[[Session], Awaitable[None]]
     health: HealthKeeper
 

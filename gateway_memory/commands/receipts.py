@@ -134,14 +134,17 @@ async def restore(ports: CommandPorts, session: Session, rest: str) -> str:
     ids = [each for damage in damages if damage.file != SESSIONS_FILE for each in damage.lost]
     if answer in _DELETED and ids:
         await ports.changes.forgetter.lost(session.scope, ids)
-    await ports.storage.mender.answered(session.scope)
-    lines = []
+    lines, made = [], 0
     for damage in damages:
         name = "restored_not" if answer in _DELETED else "restored"
-        name = "restored_records" if damage.file == SESSIONS_FILE else name
-        lines.append(phrase(session, name, file=damage.file, lost=len(damage.lost)))
+        if damage.file == SESSIONS_FILE:
+            made = await ports.records_anew(session.scope, () if answer in _DELETED else damage.lost)
+            name = "restored_records"
+        lost = len(damage.lost)
+        lines.append(phrase(session, name, file=damage.file, lost=lost, made=made, gone=lost - made))
         if damage.aside:
             lines.append(phrase(session, "restored_aside", aside=damage.aside))
+    await ports.storage.mender.answered(session.scope)
     return "\n".join(lines)
 
 

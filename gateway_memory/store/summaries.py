@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Final, Protocol
 SESSIONS_FILE: Final = "sessions.jsonl"
 DAMAGED_FILE: Final = "sessions.damaged.jsonl"
 _BLOCK: Final = 8192
+_NOTHING: Final = b"\0 \t\r"
 _LONGEST_LINE: Final = 1 << 20
 _AT_THE_END: Final = ("reason", "duration_ms", "error_message")
 _TEXTS: Final = ("id", "session_id", "topic", "summary", "timestamp", "brief", "layer", "reason", "error_message")
@@ -104,7 +105,7 @@ def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
         record = record_of(line)
         if record is not None:
             records.append(record)
-        elif line.strip():
+        elif line.strip(_NOTHING):
             damaged.append(line)
     return records, damaged
 

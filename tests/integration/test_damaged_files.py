@@ -16,6 +16,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import digest_of
 from gateway_memory.store.markdown import parse
+from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = pytest.mark.files
@@ -352,24 +353,66 @@ async def test_what_stood_there_lies_beside_it(tmp_path: Path) -> None:
         assert aside.name in await command(memory, session, "/memory restore")
 
 
-@pytest.mark.parametrize("damage", [half, empty, gone, nuls])
-async def test_lost_session_records_are_told(tmp_path: Path, damage: Damage) -> None:
+def garbage_line(path: Path, _: bytes) -> None:
+    """The size and the end of the file stay the same."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = b"\xff" * (len(lines[2]) - 1) + b"\n"
+    path.write_bytes(b"".join(lines))
+
+
+RECORDS = 8
+
+
+@pytest.mark.parametrize("damage", [half, empty, gone, nuls, ends_in_nuls, last_line_cut, garbage_line])
+@pytest.mark.parametrize("answer", ["restore", "restore no"])
+async def test_session_records_that_break_are_made_anew_if_a_person_says_so(
+    tmp_path: Path, damage: Damage, answer: str
+) -> None:
     file = tmp_path / "sessions.jsonl"
     async with GatewayMemory(WORDS, tmp_path) as memory:
         asking = await memory.start_session("asking", user=OWNER)
-        for number in range(8):
+        for number in range(RECORDS):
             session = await memory.start_session(f"chat {number}", user=OWNER)
             await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
             await memory.end_session(session, reason="completed")
         await memory.flush()
         assert await asks(memory, asking) == ""
+    whole = [record["session_id"] for record in read_records(file)[0]]
     damage(file, b"")
+    stood = [record["session_id"] for record in read_records(file)[0]]
+    lost = RECORDS - len(stood)
+    for _ in range(2):
+        async with GatewayMemory(WORDS, tmp_path) as memory:
+            session = await memory.start_session("after", user=OWNER)
+            assert f"{lost} of 8 session records of sessions.jsonl are gone" in await asks(memory, session)
     async with GatewayMemory(WORDS, tmp_path) as memory:
         session = await memory.start_session("after", user=OWNER)
-        assert "of 8 session records of sessions.jsonl are gone" in await asks(memory, session)
-        await memory.after_reply(session, user=f"Remember that {words(9)}.", reply="OK")
+        told = await command(memory, session, f"/memory {answer}")
+        made = lost if answer == "restore" else 0
+        assert f"of {lost} lost session records, {made} were made anew" in told
+        assert await asks(memory, session) == ""
+        records, damaged = read_records(file)
+        assert damaged == []
+        assert [record["session_id"] for record in records] == (whole if made else stood)
+        assert all(words(number) in str(records[number]) for number in range(RECORDS) if made)
+        await memory.after_reply(session, user=f"Remember that {words(RECORDS)}.", reply="OK")
         await memory.end_session(session, reason="completed")
         await memory.flush()
         session = await memory.start_session("later", user=OWNER)
-        assert "sessions.jsonl" in await command(memory, session, "/memory restore")
+        assert words(RECORDS) in session.opening
         assert await asks(memory, session) == ""
+    ids = [record["session_id"] for record in read_records(file)[0]]
+    assert len(ids) == len(set(ids)) == (RECORDS if made else len(stood)) + 1
+
+
+async def test_a_record_that_a_person_deletes_is_not_asked_about(tmp_path: Path) -> None:
+    file = tmp_path / "sessions.jsonl"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        asking = await memory.start_session("asking", user=OWNER)
+        for number in range(RECORDS):
+            session = await memory.start_session(f"chat {number}", user=OWNER)
+            await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
+            await memory.end_session(session, reason="completed")
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(lines[:3] + lines[4:]))
+        assert await asks(memory, asking) == ""

@@ -14,6 +14,7 @@ from gateway_memory.store.documents import Damage, most
 from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, told_record, whole_records, withheld
 from gateway_memory.store.summaries import (
+    DAMAGED_FILE,
     SESSIONS_FILE,
     RecordFile,
     SessionRecord,
@@ -73,7 +74,7 @@ class Records:
 
     async def look(self, scope: Scope) -> None:
         """Read what others have added to the records, and notice what they lost."""
-        await self._write(scope, follow)
+        await self._write(scope, look)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
         """Return whether a session has or had a record."""
@@ -101,6 +102,13 @@ class Records:
         dry_run: only count them.
         """
         return await self._write(scope, partial(merge, dry_run=dry_run), records)
+
+    async def mend(self, scope: Scope, records: Sequence[SessionRecord]) -> int:
+        """Set damaged lines aside, and merge records made anew of sessions whose records are gone; return their number.
+
+        Call it only within `writing`.
+        """
+        return await self._write(scope, mend, records)
 
     async def originals(self, scope: Scope) -> list[SessionRecord]:
         """Return the records that were not deleted, with text that is forgotten. They are to be merged elsewhere."""
@@ -144,6 +152,37 @@ class Records:
             return work(database, scope.key, self._file_of(scope, database), *given)
 
         return await self._connection.transact(on_file, scopes=scope.key)
+
+
+def look(database: Database, scope: str, file: RecordFile) -> None:
+    """Index what others have added, and notice what is gone, also where the size and the end of the file are the same.
+
+    Within a transaction.
+    """
+    follow(database, scope, file)
+    row = database.execute("SELECT records FROM session_logs WHERE scope = ?", (scope,)).fetchone()
+    if row:
+        note_lost(database, scope, file.read(), before=row[0])
+
+
+def mend(database: Database, scope: str, file: RecordFile, records: Sequence[SessionRecord]) -> int:
+    """Set damaged lines aside, and merge records made anew of sessions whose records are gone; return their number.
+
+    Within a transaction, and under the workspace's lock. The file is replaced atomically.
+    """
+    follow(database, scope, file)
+    content = file.read()
+    rows, damaged = parsed(content or b"")
+    present = {row["session_id"] for row in rows}
+    gone = [record for record in records if record.session_id not in present]
+    query = "DELETE FROM saved_sessions WHERE scope = ? AND session_id = ?"
+    database.executemany(query, [(scope, record.session_id) for record in gone])
+    added = merge(database, scope, file, gone, dry_run=False)
+    if not added and content is not None and (damaged or content.strip(b"\0") != content):
+        replace(database, scope, file, lambda rows: map(line_of, rows))
+    elif not added and content is not None:
+        remember(database, scope, file, records=len(rows), damaged=0, size=len(content))
+    return added
 
 
 def is_saved(database: Database, scope: str, file: RecordFile, session_id: str) -> bool:
@@ -305,18 +344,21 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
 
 
 def note_lost(database: Database, scope: str, content: bytes | None, *, before: int) -> None:
-    """Note that a file which others have replaced lost its records: it is gone, or has no more than half of them.
+    """Note that a file lost records by damage: it is gone, lost half of them, or has lines that are none.
 
-    content: of the file now, None if it is gone. before: the number of records that it had.
+    Fewer may have been deleted by hand. content: of the file now, None if it is gone. before: how many records it had.
     """
-    present = {record["session_id"] for record in parsed(content or b"")[0]}
+    rows, damaged = parsed(content or b"")
+    present = {record["session_id"] for record in rows}
     lost = before - len(present)
-    if lost <= 0 or (present and not most(lost, before)):
+    if lost <= 0 or (present and not damaged and not most(lost, before)):
         return
     query = "SELECT session_id FROM saved_sessions WHERE scope = ? ORDER BY at DESC, session_id"
     saved = [str(row[0]) for row in database.execute(query, (scope,)).fetchall()]
     missing = tuple(session_id for session_id in saved if session_id not in present)[:lost]
-    damage = Damage(file=SESSIONS_FILE, lost=missing, of=before)
+    if not missing:
+        return
+    damage = Damage(file=SESSIONS_FILE, lost=missing, of=before, aside=DAMAGED_FILE if damaged else "")
     database.execute("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (scope, damage.name))
 
 

@@ -304,6 +304,15 @@ class Sessions(Table):
         sessions, ends = made(OpenSession, [row[:size] for row in rows]), made(End, [row[size:] for row in rows])
         return list(zip(sessions, ends, strict=True))
 
+    async def ended(self, session_ids: Sequence[str]) -> list[tuple[OpenSession, End]]:
+        """Return those of these sessions that have ended, and how; `seen_at` is when."""
+        names = columns_of(OpenSession).replace('"seen_at"', "ended_at")
+        query = f"SELECT {names}, {columns_of(End)} FROM sessions WHERE ended_at IS NOT NULL AND session_id IN {AMONG}"
+        rows = await self._rows((), query, json.dumps(list(session_ids)))
+        size = len(fields(OpenSession))
+        sessions, ends = made(OpenSession, [row[:size] for row in rows]), made(End, [row[size:] for row in rows])
+        return list(zip(sessions, ends, strict=True))
+
     async def release(self) -> None:
         """Release this process's open sessions, so that another process can resume them."""
         query = "UPDATE sessions SET slot = -1 WHERE slot = ? AND ended_at IS NULL"
