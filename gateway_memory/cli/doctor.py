@@ -25,10 +25,11 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import fill, say, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.workspace import INDEX_FILE, journals_aside
+from gateway_memory.store.disk.workspace import INDEX_FILE, JOURNAL_FILE, journals_aside
 from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
+from gateway_memory.store.journal.recovery import recover
 from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import is_episode_page, page_of
@@ -57,7 +58,7 @@ def _bad(name: str, /, **values: object) -> int:
 
 def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
-    if args.part in ("episodes", "files", "sessions"):
+    if args.part in ("episodes", "files", "journal", "sessions"):
         check_folder(args.workspace)
     try:
         problems = _PARTS[args.part](args)
@@ -292,6 +293,26 @@ def _files(args: argparse.Namespace) -> int:
     return problems or _good("files_well")
 
 
+def _journal(args: argparse.Namespace) -> int:
+    """Recover damaged journals, and say what became of each and what could not be read."""
+    recovered = recover(args.workspace)
+    problems = sum(_bad("journal_unreadable", file=file) for file in recovered.unreadable)
+    for file, kept in recovered.read.items():
+        rows = {name: recovered.rows.get(table, 0) for name, table in _COUNTED.items()}
+        _good("journal_recovered", file=file, kept=kept, all=sum(recovered.rows.values()), **rows)
+    problems += sum(_bad("journal_log_lost", file=file) for file in recovered.without_log)
+    for table, number in sorted(recovered.lost.items()):
+        name = "journal_memories_lost" if table == "memories" else "journal_rows_lost"
+        problems += _bad(name, table=table, number=number or _text("journal_rows_unknown"))
+    if not recovered.read and not problems:
+        return _good("journal_whole" if (args.workspace / JOURNAL_FILE).exists() else "journal_none")
+    return problems
+
+
+_COUNTED: Final = {"memories": "memories", "turns": "episodes", "waiting": "turns"}
+"""What is told of the rows that were read, by the name in the text."""
+
+
 def _episodes(args: argparse.Namespace) -> int:
     keep_days = load_config(args.config).for_agent(args.agent).episodes.keep_days
     turns: Sequence[KeptTurn] = ()
@@ -351,7 +372,14 @@ def _indexed(workspace: Path, scope: str) -> Mapping[str, int]:
         return {}
 
 
-_PARTS: Final = {"mqtt": _mqtt, "model": _model, "sessions": _sessions, "episodes": _episodes, "files": _files}
+_PARTS: Final = {
+    "mqtt": _mqtt,
+    "model": _model,
+    "sessions": _sessions,
+    "episodes": _episodes,
+    "files": _files,
+    "journal": _journal,
+}
 
 
 # `gateway-memory listen`: show the events of gateways as they come over MQTT.

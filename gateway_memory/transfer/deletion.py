@@ -13,7 +13,7 @@ from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, files_of_former_journals, locked
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
@@ -81,7 +81,7 @@ _SHORTEST_NEEDLE: Final = 8
 
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
     counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
-    counts["set aside"] = len(_set_aside(workspace))
+    counts["set aside"] = len(files_of_former_journals(workspace))
     with _journal(workspace) as journal:
         if journal:
             for scope in scopes:
@@ -130,10 +130,6 @@ def _files(workspace: Path, scope: Scope) -> list[Path]:
         for pattern in (".MEMORY.md.*", "MEMORY.md.damaged-*", f".{SESSIONS_FILE}.*", ".*-*.tmp", "memory/**/*"):
             paths += workspace.glob(pattern)
     return [path for path in paths if path.is_file() or path.is_symlink()]
-
-
-def _set_aside(workspace: Path) -> list[Path]:
-    return sorted(workspace.glob("journal.sqlite.damaged-*"))
 
 
 def _index_rows(workspace: Path, scope: Scope) -> int:
@@ -235,7 +231,7 @@ class Deletion:
     def delete(self, scope: Scope) -> Proof:
         """Delete all of a scope, and of those that are linked with it, and return the proof.
 
-        Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
+        Journals that were set aside, damaged or old, are deleted completely: their rows can't be separated by scope.
 
         Raises:
             UsageError: another process has the workspace open.
@@ -261,7 +257,7 @@ class Deletion:
                     _delete_files(workspace, each, proof)
                     erase_scope(workspace / INDEX_FILE, each.key)
                 vocabularies = (workspace / STATE_FOLDER).glob("encoder.tables*")  # of earlier versions
-                for path in [*_set_aside(workspace), *vocabularies]:
+                for path in [*files_of_former_journals(workspace), *vocabularies]:
                     path.unlink()
                 with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
                     if journal:

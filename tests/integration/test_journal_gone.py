@@ -95,7 +95,7 @@ async def test_who_is_not_alone_leaves_a_damaged_journal_where_it_is(tmp_path: P
 
 
 async def test_two_set_aside_in_one_second_keep_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway_memory.store.journal.connection.time.strftime", lambda *_: "20260101-000000")
+    monkeypatch.setattr("time.strftime", lambda *_: "20260101-000000")
     contents = {GARBAGE + bytes([number]) for number in range(3)}
     for content in contents:
         (tmp_path / "journal.sqlite").write_bytes(content)

@@ -3,13 +3,10 @@
 Transactions that wait at the same time share one commit.
 """
 
-import contextlib
 import sqlite3
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -17,8 +14,9 @@ import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
 from gateway_memory.ground import get_logger
+from gateway_memory.store.disk.workspace import set_journal_aside
 from gateway_memory.store.journal.sql import Scopes, transaction
-from gateway_memory.store.journal.sqlite import apply_steps, use_write_ahead_log
+from gateway_memory.store.journal.sqlite import apply_steps, lost_columns, use_write_ahead_log
 
 log = get_logger(__name__)
 
@@ -253,16 +251,8 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     if check != "ok":
         raise sqlite3.DatabaseError(check)
     apply_steps(database, path)
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
-        apply_steps(new, path)
-        lost = _columns(new) - _columns(database)
-    if lost:
-        raise sqlite3.DatabaseError(f"{len(lost)} columns have lost their names")
-
-
-def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
-    query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
-    return set(database.execute(query).fetchall())
+    if lost := lost_columns(database):
+        raise sqlite3.DatabaseError(f"{lost} columns have lost their names")
 
 
 def _in_use(path: Path, error: Exception) -> JournalDamagedError:
@@ -274,21 +264,10 @@ def _in_use(path: Path, error: Exception) -> JournalDamagedError:
 
 
 def _set_aside(path: Path, error: Exception) -> JournalDamagedError:
-    suffixes = ("", "-wal", "-shm")
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    names = (f"{path.name}.damaged-{stamp}{f'-{number}' if number else ''}" for number in count())
-    aside = next(
-        free
-        for free in map(path.with_name, names)
-        if not any(free.with_name(free.name + suffix).exists() for suffix in suffixes)
-    )
-    for suffix in suffixes:
-        source = path.with_name(path.name + suffix)
-        if source.exists():
-            source.rename(aside.with_name(aside.name + suffix))
+    aside = set_journal_aside(path)
     log.error("journal.damaged", error=type(error).__name__)
     return JournalDamagedError(
         f"{path} is damaged ({error}). It was set aside as {aside.name}, and your Markdown files are untouched. "
-        "Start again to go on with a new journal; turns that waited in the old one can be recovered from it with "
-        "sqlite3's .recover."
+        "Start again to go on with a new journal. `gateway-memory doctor journal` brings back what can be read of the "
+        "old one, now or later."
     )

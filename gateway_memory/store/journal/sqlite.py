@@ -1,5 +1,6 @@
 """The journal's SQLite basics, for any connection: that of the service's thread, or that of a hook."""
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Container, Iterable
@@ -8,7 +9,7 @@ from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.ground import private_file
-from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
+from gateway_memory.store.disk.workspace import JOURNAL_FILE, STATE_FOLDER, journals_aside, private_folder
 from gateway_memory.store.journal.sql import transaction
 from gateway_memory.store.steps import FIRST, Steps
 
@@ -70,7 +71,28 @@ def apply_steps(database: sqlite3.Connection, path: Path, *, by_migration: bool 
             else:
                 for statement in _statements(steps[name]):
                     database.execute(statement)
+                if name == FIRST and path.name == JOURNAL_FILE and journals_aside(path.parent):
+                    _count_on(database, path)
             database.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
+
+
+def _count_on(database: sqlite3.Connection, path: Path) -> None:
+    """Let a new journal give none of the numbers that damaged ones beside it have given: they may be recovered."""
+    from gateway_memory.store.journal.recovery import numbers_before  # no other start has time to import it
+
+    database.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", sorted(numbers_before(path).items()))
+
+
+def lost_columns(database: sqlite3.Connection) -> int:
+    """Return how many columns have lost their names in a damaged schema."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+        apply_steps(new, Path(":memory:"))
+        return len(_columns(new) - _columns(database))
+
+
+def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
+    query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+    return set(database.execute(query).fetchall())
 
 
 def _applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
@@ -100,7 +122,8 @@ def _statements(script: str) -> Iterable[str]:
             statement = ""
 
 
-_BUSY_SECONDS: Final = 2.0
+HOOK_BUSY_SECONDS: Final = 2.0
+"""How long a hook waits for another process that writes."""
 
 
 def open_journal(workspace: Path, *, by_migration: bool = False) -> sqlite3.Connection:
@@ -114,11 +137,11 @@ def open_journal(workspace: Path, *, by_migration: bool = False) -> sqlite3.Conn
         sqlite3.Error: it is damaged, or was locked for too long. The file is unchanged.
     """
     private_folder(workspace / STATE_FOLDER)
-    path = workspace / "journal.sqlite"
+    path = workspace / JOURNAL_FILE
     private_file(path)
-    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=HOOK_BUSY_SECONDS)
     try:
-        use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
+        use_write_ahead_log(connection, seconds=HOOK_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
         apply_steps(connection, path, by_migration=by_migration)
     except BaseException:
