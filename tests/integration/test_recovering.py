@@ -1,6 +1,8 @@
 """`doctor journal` brings back what can be read of a damaged journal, says what can't, and loses or doubles nothing."""
 
 import asyncio
+import errno
+import os
 import random
 import shutil
 import signal
@@ -152,6 +154,27 @@ async def test_one_bad_page_costs_its_own_rows_alone(workspace: Path, capsys: py
     assert {**after, "episodes": 0} == {**before, "episodes": 0}
     assert doctor(workspace, capsys)[0] == 0
     await is_there(workspace, 0, 1, TURNS - 1)
+
+
+async def test_a_block_that_the_disk_cannot_read_costs_its_own_rows_alone(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = without_log(workspace)
+    before = counts(workspace)
+    bad, pread = (pages_of(path, "episodes")[2] - 1) * PAGE, os.pread
+    write(path, 1, bytes(100))  # SQLite can't be made to fail here
+
+    def failing(descriptor: int, length: int, at: int) -> bytes:
+        if (length, at) == (PAGE, bad):
+            raise OSError(errno.EIO, "Input/output error")
+        return pread(descriptor, length, at)
+
+    monkeypatch.setattr("os.pread", failing)
+    recovered = await asyncio.to_thread(recover, workspace)
+    after = counts(workspace)
+    assert recovered.lost == {"episodes": before["episodes"] - after["episodes"]}
+    assert 0 < after["episodes"] < before["episodes"]
+    assert {**after, "episodes": 0} == {**before, "episodes": 0}
 
 
 def garbage_header(path: Path) -> None:

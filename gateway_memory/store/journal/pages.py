@@ -4,6 +4,7 @@ It follows https://www.sqlite.org/fileformat2.html. A page that can't be read co
 can't be read only itself. The write-ahead log beside the file is read up to its last whole commit.
 """
 
+import os
 import re
 import sqlite3
 import struct
@@ -79,13 +80,14 @@ class DamagedFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises OSError."""
-        self._file = path.read_bytes()
-        log = path.with_name(f"{path.name}-wal")
-        logged = log.read_bytes() if log.exists() else b""
-        self._size = self._page_size(logged)
-        self._logged, committed, self.log_is_whole = _log_pages(logged, self._size)
-        self.count = committed or -(-len(self._file) // self._size)
+        """Read the schema. What the disk can't read counts as damaged. Raises OSError where there is no file."""
+        self._path = path
+        self._bytes = path.stat().st_size
+        log, is_read = _log_of(path)
+        self._size = self._page_size(log)
+        self._logged, committed, is_sound = _log_pages(log, self._size)
+        self.log_is_whole = is_read and is_sound
+        self.count = committed or -(-self._bytes // self._size)
         self.bad: Counter[str] = Counter()
         self.torn: Counter[str] = Counter()
         self._seen: set[int] = set()
@@ -157,8 +159,9 @@ class DamagedFile:
 
     def _page_size(self, log: bytes) -> int:
         sizes = [int.from_bytes(log[8:12])]
-        if self._file.startswith(_MAGIC):
-            stated = int.from_bytes(self._file[16:18])
+        head = self._read(0, 100)
+        if head.startswith(_MAGIC):
+            stated = int.from_bytes(head[16:18])
             sizes.insert(0, 1 << 16 if stated == 1 else stated)
         return next((size for size in sizes if size in _SIZES), _PAGE)
 
@@ -167,10 +170,20 @@ class DamagedFile:
             raise UnreadableError("no such page")
         page = self._logged.get(number)
         if page is None:
-            page = self._file[(number - 1) * self._size : number * self._size]
+            page = self._read((number - 1) * self._size, self._size)
             if len(page) < self._size:
                 raise UnreadableError("cut off")
         return page
+
+    def _read(self, at: int, length: int) -> bytes:
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                return os.pread(descriptor, length, at)
+            finally:
+                os.close(descriptor)
+        except OSError:  # a bad block
+            return b""
 
     def _cells(self, number: int) -> tuple[int, list[int], int]:
         """Return the kind of a page of a tree, where its cells begin, and its last child."""
@@ -237,7 +250,7 @@ class DamagedFile:
         return rowid, _values(body)
 
     def _overflow(self, number: int, length: int) -> bytes:
-        if length > len(self._file) + len(self._logged) * self._size:
+        if length > self._bytes + len(self._logged) * self._size:
             raise UnreadableError("longer than the file")
         parts = []
         while length > 0:
@@ -363,6 +376,16 @@ def _values(body: bytes) -> list[Any]:
 
 _LOG_HEAD, _FRAME_HEAD = 32, 24
 _LOG_MAGIC: Final = 0x377F0682
+
+
+def _log_of(path: Path) -> tuple[bytes, bool]:
+    """Return the content of a file's write-ahead log, "" for none, and whether the disk could read it."""
+    try:
+        return path.with_name(f"{path.name}-wal").read_bytes(), True
+    except FileNotFoundError:
+        return b"", True
+    except OSError:
+        return b"", False
 
 
 def _log_pages(log: bytes, size: int) -> tuple[dict[int, bytes], int, bool]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,6 +55,10 @@ _RENUMBERED: Final = frozenset({"events", "unreadable"})
 _WITHOUT_KEY: Final = frozenset({"link_tries", "unreadable"})
 """Tables that may have the same row twice."""
 _COUNTING: Final = Shape(columns=(("name", "TEXT", True), ("seq", "INTEGER", True)), number="", has_rowid=True)
+_DAMAGED: Final = frozenset(
+    {0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR}
+)
+"""Codes of errors for which a journal is recovered, also of a disk that can't read a block, and of lost names."""
 _DRAFT: Final = "recovered.sqlite"
 
 _Row = dict[str, Any]
@@ -148,7 +153,7 @@ def _present(path: Path) -> Iterator[sqlite3.Connection | None]:
             code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise UsageError(f"{path}: another process has it open; end it first") from None
-            if code not in (0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+            if code not in _DAMAGED:
                 raise
             is_whole = False
         if is_whole:
@@ -218,12 +223,12 @@ class _Recovery:
     def _read(self, tables: "_Tables", name: str, file: DamagedFile) -> bool:
         """Store what can be read of a damaged journal; return whether there was anything."""
         rows = Counter[str]()
-        for table in tables.names:
-            for row in file.rows(table, tables.shapes[table]):
-                rows[table] += tables.put(table, row, name)
-        for table, row in file.strays():
+        found = ((table, row) for table in tables.names for row in file.rows(table, tables.shapes[table]))
+        for table, row in chain(found, file.strays()):
             if table in tables.shapes:
-                rows[table] += tables.put(table, row, name)
+                fits = tables.put(table, row, name)
+                rows[table] += fits
+                file.torn[table] += not fits
         tables.count_on(_numbers(file))
         tables.name(str(row["journal"]) for row in file.rows("identity"))
         schema_is_whole = not (file.bad["sqlite_master"] or file.torn["sqlite_master"])
@@ -263,8 +268,8 @@ class _Tables:
         self._columns = {name: [column for column, *_ in shape.columns] for name, shape in self.shapes.items()}
         self._named = False
 
-    def put(self, table: str, row: Mapping[str, Any], source: str) -> int:
-        """Store a row, unless one with its key is newer; return 1, or 0 if it doesn't fit.
+    def put(self, table: str, row: Mapping[str, Any], source: str) -> bool:
+        """Store a row, unless one with its key is newer; return whether it fits.
 
         Raises:
             UsageError: another row has its number.
@@ -275,7 +280,7 @@ class _Tables:
         if table == "sessions":
             self._end_double(values)
         if table in _WITHOUT_KEY and self._has(table, values):
-            return 1
+            return True
         if table in _RENUMBERED and self._new.execute(f"SELECT 1 FROM {table} WHERE id = ?", (row["id"],)).fetchone():
             values["id"] = None
         names, marks = ", ".join(f'"{name}"' for name in values), ", ".join("?" * len(values))
@@ -287,10 +292,10 @@ class _Tables:
         try:
             stored = self._new.execute(query, tuple(values.values())).rowcount
         except sqlite3.IntegrityError:
-            return 0
+            return False
         if not stored and (key := _NUMBERED.get(table)):
             self._compare(table, key, row, source)
-        return 1
+        return True
 
     def _compare(self, table: str, key: str, row: Mapping[str, Any], source: str) -> None:
         found = self._new.execute(f'SELECT scope, at FROM {table} WHERE "{key}" = ?', (row[key],)).fetchone()
