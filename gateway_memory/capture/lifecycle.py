@@ -409,8 +409,8 @@ class Lifecycle:
     async def records_anew(self, scope: Scope, session_ids: Sequence[str]) -> int:
         """Make records anew, by rules, of ended sessions whose records are gone from the file; return how many.
 
-        Each gets the time at which its session ended. What the journal has deleted since says nothing in it. Lines of
-        the file that are no records are set aside.
+        Each says what the journal still holds of its session, and has the time at which that ended. Lines of the file
+        that are no records are set aside.
         """
         made: list[SessionRecord] = []
         for session, end in await self._store.sessions.ended(session_ids):

@@ -16,8 +16,8 @@ import pyjson5
 from gateway_memory.config.load import ConfigFileError, KeyPath, Scan, check_config, has_comma, scan
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError
-from gateway_memory.store.disk.replacing import persist, rename
-from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
+from gateway_memory.store.disk.replacing import rename
+from gateway_memory.store.disk.workspace import FILE_MODE, persist, private_folder
 
 Why = Literal["broken", "changed", "link", "unwritable"]
 """Why nothing was saved: the file has mistakes; it has changed meanwhile; it is a link; it can't be read or written."""

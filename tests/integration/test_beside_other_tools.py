@@ -87,6 +87,18 @@ async def test_what_was_replaced_does_not_stay_where_nobody_looks(files: Markdow
     files.close()
 
 
+def test_a_file_of_lines_and_its_folder_outlive_a_power_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names are synced once, when they are made."""
+    synced: list[Path] = []
+    monkeypatch.setattr("gateway_memory.store.disk.workspace.persist", synced.append)
+    monkeypatch.setattr(replacing, "persist", synced.append)
+    path = tmp_path / "people" / "zoe" / "sessions.jsonl"
+    replacing.append(path, b"{}\n")
+    assert synced == [tmp_path, tmp_path / "people", path.parent]
+    replacing.append(path, b"{}\n")
+    assert len(synced) == 3
+
+
 async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Path) -> None:
     path = tmp_path / "sessions.jsonl"
     command = [sys.executable, str(SCRIPT), str(path), str(LINES), "0.0005", "open"]

@@ -393,8 +393,9 @@ async def test_session_records_that_break_are_made_anew_if_a_person_says_so(
         assert await asks(memory, session) == ""
         records, damaged = read_records(file)
         assert damaged == []
-        assert [record["session_id"] for record in records] == (whole if made else stood)
-        assert all(words(number) in str(records[number]) for number in range(RECORDS) if made)
+        assert {record["session_id"] for record in records} == set(whole if made else stood)
+        assert [record["timestamp"] for record in records] == sorted(record["timestamp"] for record in records)
+        assert all(words(number) in str(records) for number in range(RECORDS) if made)
         await memory.after_reply(session, user=f"Remember that {words(RECORDS)}.", reply="OK")
         await memory.end_session(session, reason="completed")
         await memory.flush()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.ground import get_logger
-from gateway_memory.store.disk.workspace import private_folder
+from gateway_memory.store.disk.workspace import persist, private_folder
 
 log = get_logger(__name__)
 
@@ -79,15 +79,6 @@ def rename(source: Path, target: Path, *, exchange: bool) -> None:
         spare.rename(source)
 
 
-def persist(folder: Path) -> None:
-    """Flush the directory entries of a folder to disk. Raises OSError."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def is_anothers(number: str | None) -> bool:
     """Return whether a process is alive and not this one. number: its id in hexadecimal, None if unknown."""
     if number is None or int(number, 16) == os.getpid():
@@ -108,8 +99,9 @@ _POLL_SECONDS: Final = 0.001
 
 
 def append(path: Path, lines: bytes) -> None:
-    """Append whole lines to a file, atomically. Raises OSError."""
+    """Append whole lines to a file, atomically and durably. Raises OSError."""
     private_folder(path.parent)
+    is_new = not path.exists()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
@@ -126,6 +118,8 @@ def append(path: Path, lines: bytes) -> None:
             raise
     finally:
         os.close(descriptor)
+    if is_new:
+        persist(path.parent)
 
 
 def content_of(descriptor: int) -> bytes:

@@ -17,7 +17,7 @@ _FOLDER_MODE: Final = 0o700
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing. One that is there keeps its mode. Raises OSError."""
+    """Make a folder, and those above it that are missing, durably. One that is there keeps its mode. Raises OSError."""
     missing = []
     for folder in (path, *path.parents):
         if folder.is_dir():
@@ -25,6 +25,17 @@ def private_folder(path: Path) -> None:
         missing.append(folder)
     for folder in reversed(missing):
         folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+        with contextlib.suppress(PermissionError):  # a folder above the workspace that only root may list
+            persist(folder.parent)
+
+
+def persist(folder: Path) -> None:
+    """Flush the directory entries of a folder to disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -14,9 +14,9 @@ from gateway_memory.errors import UsageError, store_errors
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
-from gateway_memory.store.disk.replacing import drafted, persist, sweep
+from gateway_memory.store.disk.replacing import drafted, sweep
 from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
+from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, persist, private_folder
 from gateway_memory.store.journal.sql import transaction, upsert
 from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal
 from gateway_memory.store.migration import (

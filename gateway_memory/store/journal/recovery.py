@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError, UsageError, store_errors
 from gateway_memory.ground import get_logger, private_file
-from gateway_memory.store.disk.replacing import persist, rename
+from gateway_memory.store.disk.replacing import rename
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import (
     INDEX_FILE,
@@ -28,6 +28,7 @@ from gateway_memory.store.disk.workspace import (
     journals_aside,
     locked,
     name_of_old_journal,
+    persist,
     set_journal_aside,
     settle_old_journals,
 )

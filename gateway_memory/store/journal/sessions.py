@@ -305,9 +305,10 @@ class Sessions(Table):
         return list(zip(sessions, ends, strict=True))
 
     async def ended(self, session_ids: Sequence[str]) -> list[tuple[OpenSession, End]]:
-        """Return those of these sessions that have ended, and how; `seen_at` is when."""
+        """Return those of these sessions that have ended, in this order, and how; `seen_at` is when."""
         names = columns_of(OpenSession).replace('"seen_at"', "ended_at")
-        query = f"SELECT {names}, {columns_of(End)} FROM sessions WHERE ended_at IS NOT NULL AND session_id IN {AMONG}"
+        query = f"SELECT {names}, {columns_of(End)} FROM sessions WHERE ended_at IS NOT NULL AND session_id IN {AMONG} "
+        query += "ORDER BY ended_at"
         rows = await self._rows((), query, json.dumps(list(session_ids)))
         size = len(fields(OpenSession))
         sessions, ends = made(OpenSession, [row[:size] for row in rows]), made(End, [row[size:] for row in rows])
