@@ -8,8 +8,9 @@ import os
 import re
 import sqlite3
 import struct
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,9 @@ class Shape:
 _OF_TYPE: Final[dict[str, Any]] = {"INTEGER": int, "REAL": int | float, "TEXT": str, "BLOB": bytes}
 
 
+_COUNTING: Final = Shape(columns=(("name", "TEXT", True), ("seq", "INTEGER", True)), number="", has_rowid=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tree:
     root: int
@@ -109,6 +113,16 @@ class DamagedFile:
                 yield shape.row(rowid, values)
             except UnreadableError:
                 self.torn[table] += 1
+
+    def numbers(self, counting: Iterable[str]) -> dict[str, int]:
+        """Return the last number of each table that counts; the time if that can't be read, since no count is higher.
+
+        counting: the tables that do.
+        """
+        numbers = {row["name"]: row["seq"] for row in self.rows("sqlite_sequence", _COUNTING)}
+        if not numbers or self.bad["sqlite_sequence"] or self.torn["sqlite_sequence"]:
+            return dict.fromkeys(counting, int(time.time()))
+        return numbers
 
     def strays(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows, each with its table, of pages that a damaged page of a tree led to.

@@ -1,7 +1,7 @@
 """Make a new journal of what can be read of damaged ones, and of the present one, and put it in its place.
 
 Whatever is read keeps its key. A journal that is begun after a damaged one counts on from its numbers, so no two rows
-have the same one (`numbers_before`). Of two rows with the same key, the present journal's counts, else that of the
+have the same one. Of two rows with the same key, the present journal's counts, else that of the
 journal that was damaged last; of a memory, the one that changed last. Recovering the same again changes nothing.
 """
 
@@ -34,7 +34,7 @@ from gateway_memory.store.disk.workspace import (
 )
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.ledger import save_memories
-from gateway_memory.store.journal.pages import DamagedFile, Shape, shape_of
+from gateway_memory.store.journal.pages import DamagedFile, shape_of
 from gateway_memory.store.journal.sql import UNDECODABLE, transaction
 from gateway_memory.store.journal.sqlite import HOOK_BUSY_SECONDS, STEPS, apply_steps, lost_columns
 from gateway_memory.store.plan import Plan
@@ -55,7 +55,6 @@ _RENUMBERED: Final = frozenset({"events", "unreadable"})
 """Tables whose rows have a number that nobody refers to."""
 _WITHOUT_KEY: Final = frozenset({"link_tries", "unreadable"})
 """Tables that may have the same row twice."""
-_COUNTING: Final = Shape(columns=(("name", "TEXT", True), ("seq", "INTEGER", True)), number="", has_rowid=True)
 _DAMAGED: Final = frozenset(
     {0, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR}
 )
@@ -104,31 +103,6 @@ def recover(workspace: Path) -> Recovered:
         if not names:
             return Recovered()
         return _Recovery(workspace, path, present).run(names)
-
-
-def numbers_before(path: Path) -> dict[str, int]:
-    """Return from which numbers a new journal counts on, by table: those of the damaged ones beside it."""
-    numbers: dict[str, int] = {}
-    for name in journals_aside(path.parent):
-        with contextlib.suppress(OSError):
-            for table, number in _numbers(DamagedFile(path.with_name(name))).items():
-                numbers[table] = max(number, numbers.get(table, 0))
-    return numbers
-
-
-def _numbers(file: DamagedFile) -> dict[str, int]:
-    """Return the last number of each table that counts. Where that can't be read, it is the time, which no count is."""
-    numbers = {row["name"]: row["seq"] for row in file.rows("sqlite_sequence", _COUNTING)}
-    if not numbers or file.bad["sqlite_sequence"] or file.torn["sqlite_sequence"]:
-        return dict.fromkeys(_counting(), int(time.time()))
-    return numbers
-
-
-def _counting() -> list[str]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
-        apply_steps(new, Path(":memory:"))
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
-        return [str(row[0]) for row in new.execute(query)]
 
 
 @contextlib.contextmanager
@@ -230,7 +204,7 @@ class _Recovery:
                 fits = tables.put(table, row, name)
                 rows[table] += fits
                 file.torn[table] += not fits
-        tables.count_on(_numbers(file))
+        tables.count_on(file.numbers(tables.counting))
         tables.name(str(row["journal"]) for row in file.rows("identity"))
         schema_is_whole = not (file.bad["sqlite_master"] or file.torn["sqlite_master"])
         missing = set[str]() if schema_is_whole else set(tables.names) - file.tables()
@@ -268,6 +242,7 @@ class _Tables:
         self.names = sorted(self.shapes, key=lambda name: (name == "sessions", name))  # what was saved is asked for
         self._columns = {name: [column for column, *_ in shape.columns] for name, shape in self.shapes.items()}
         self._named = False
+        self.counting = [str(name) for name, sql in made if "AUTOINCREMENT" in str(sql)]
 
     def put(self, table: str, row: Mapping[str, Any], source: str) -> bool:
         """Store a row, unless one with its key is newer; return whether it fits.

@@ -78,9 +78,16 @@ def apply_steps(database: sqlite3.Connection, path: Path, *, by_migration: bool 
 
 def _count_on(database: sqlite3.Connection, path: Path) -> None:
     """Let a new journal give none of the numbers that damaged ones beside it have given: they may be recovered."""
-    from gateway_memory.store.journal.recovery import numbers_before  # no other start has time to import it
+    from gateway_memory.store.journal.pages import DamagedFile  # no other start has time to import it
 
-    database.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", sorted(numbers_before(path).items()))
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
+    counting = [str(row[0]) for row in database.execute(query)]
+    numbers: dict[str, int] = {}
+    for name in journals_aside(path.parent):
+        with contextlib.suppress(OSError):
+            for table, number in DamagedFile(path.with_name(name)).numbers(counting).items():
+                numbers[table] = max(number, numbers.get(table, 0))
+    database.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", sorted(numbers.items()))
 
 
 def lost_columns(database: sqlite3.Connection) -> int:
