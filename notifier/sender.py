@@ -156,11 +156,15 @@ class Sender:
         with lock:
             now = self._clock()
             oldest = await self._event_log.oldest(origin)
-            messages = []
-            if oldest > first:
-                messages.append(self._wire.gone(origin, min(oldest - 1, last), now, to=to))
-            events = await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1)
-            requested = [event for event in events if event.number <= last]
-            messages += [self._wire.changed(event, now, to=to) for event in requested]
+            messages, sent, expected = [], 0, first
+            for event in await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1):
+                if event.number > expected:
+                    messages.append(self._wire.gone(origin, event.number - 1, now, to=to))
+                if event.number > last:
+                    break
+                messages.append(self._wire.changed(event, now, to=to))
+                sent, expected = sent + 1, event.number + 1
+            if not sent and not messages and oldest > first:
+                messages.append(self._wire.gone(origin, oldest - 1, now, to=to))
             await link.send(messages)
-            return len(requested)
+            return sent

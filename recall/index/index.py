@@ -17,7 +17,7 @@ from recall.rows.sql import Rows
 from recall.rows.tables import POSTING, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
 from recall.text.questions import Span
 from recall.text.words import embedded_text
-from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
+from recall.types import Entry, FileChange, FileEntries, Filter, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.rows.postgres_large import LargeRows
@@ -218,6 +218,7 @@ class Index:
         False if its vectors can't be kept yet, see `remove_unused_vectors`, or were removed after this process had its
         way once: of processes with three encoders, those that started last win.
         """
+        self.follow()
         self._encoder = (name, dimension)
         space = VectorSpace(name, dimension, scale.unrelated, scale.related)
         if self.rows.use_vector_space(space, now, begins=self._kept != self._encoder):
@@ -247,12 +248,7 @@ class Index:
             self._start_anew()
             return True
         if poll == "changed":
-            try:
-                self._look_at_encoder()
-            except RecallError:
-                if self.rows.is_current():
-                    raise
-                return False  # the storage has just gone away: what is in memory must do
+            self._look_at_encoder()
             self._behind.update(self._scopes)
         return False
 

@@ -20,6 +20,7 @@ from recall.rows.tables import (
     STORED,
     LoadedRow,
     Opening,
+    Poll,
     ScopeChanges,
     ScopeSize,
     SearchTerms,
@@ -28,7 +29,7 @@ from recall.rows.tables import (
     stored_of,
     translating,
 )
-from recall.types import FileChange, FileEntries, Filter, Stored
+from recall.types import FileChange, FileEntries, Filter, RecallError, Stored
 
 if TYPE_CHECKING:
     from recall.rows.postgres_building import LargeScopes
@@ -48,6 +49,13 @@ _OURS_AT_MOST = 1_000_000
 # A row whose process has made no vector after so long is any process's. One at a time works on those of a change of the
 # encoder; after so long without a sign of it, another one does.
 _LEFT_SECONDS = 30.0
+# A standby that is promoted, and a backup that is restored, may lack the last commits: revisions, sequences and numbers
+# of scopes are then given a second time. Neither can have the same start and the same table as what was there before.
+# A mere restart looks the same, and costs as much: what is in memory is loaded again.
+_META = (
+    "select key, value from meta union all"
+    " select '', 'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
+)
 _MAKER = (
     "insert into meta values (?, ? || ' ' || extract(epoch from now())) on conflict (key) do update set"
     " value = excluded.value where starts_with(meta.value, ?)"
@@ -83,6 +91,9 @@ class PostgresRows(Rows):
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
         self._name = uuid4().hex
+        # What is in memory is of this server, and of these tables; "" before they were looked at.
+        self._place = ""
+        self._polled: dict[str, str] | None = None
 
     def open(self) -> Opening:
         opening = super().open()
@@ -94,6 +105,46 @@ class PostgresRows(Rows):
             self._building.close()
             self._building = None
         super().close()
+
+    def poll(self) -> Poll:
+        """Return what others may have done since the last poll; "replaced" where the server has stepped back."""
+        if super().poll() == "unchanged":
+            return "unchanged"
+        try:
+            meta, place = self._read_meta()
+        except RecallError:
+            if self.is_current():
+                raise
+            return "unchanged"  # the server has just gone away: what is in memory must do
+        is_known = self._place in ("", place)
+        self._place, self._polled = place, meta
+        if is_known:
+            return "changed"
+        self._numbers.clear()
+        self._texts.clear()
+        self._ours.clear()
+        self._seen.clear()
+        return "replaced"
+
+    def _meta(self) -> dict[str, str]:
+        """Return what is noted of all rows, as `poll` has just read it, or anew. Raises RecallError.
+
+        A server that has stepped back since the last poll is an error: sequences may name other rows there.
+        """
+        polled, self._polled = self._polled, None
+        if polled is not None:
+            return polled
+        meta, place = self._read_meta()
+        if self._place not in ("", place):
+            raise RecallError("PostgreSQL has other rows than a moment ago; the next search begins anew")
+        self._place = place
+        return meta
+
+    def _read_meta(self) -> tuple[dict[str, str], str]:
+        """Return what is noted of all rows, and on which server, in which tables."""
+        self._server.see("")
+        meta = dict(self._rows(_META))
+        return meta, meta.pop("")
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""

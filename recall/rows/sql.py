@@ -439,9 +439,12 @@ class Rows:
     def vector_space(self) -> VectorSpace:
         """Return whose vectors are read here: those of the encoder in use, else the newest one's."""
         self._database.see("")
-        self._spaces = Spaces.of(dict(self._rows("select key, value from meta")))
+        self._spaces = Spaces.of(self._meta())
         self._slot = self._spaces.read_by(self._encoder) or Slot(1, _NONE, 0.0)
         return self._slot.space
+
+    def _meta(self) -> dict[str, str]:
+        return dict(self._rows("select key, value from meta"))
 
     def use_vector_space(self, space: VectorSpace, now: float, *, begins: bool) -> bool:
         """Read and keep the vectors of this encoder from now on; return whether that is so.

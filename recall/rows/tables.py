@@ -12,7 +12,7 @@ Opening = Literal["found", "made", "repaired"]
 """How rows were opened: as they were left, empty, or empty because they were damaged."""
 
 Poll = Literal["unchanged", "changed", "replaced"]
-"""What other processes did: nothing, some writes, or they put empty rows in the place of damaged ones."""
+"""What others did: nothing, some writes, or they put other rows in the place of all, such as a backup."""
 
 
 class SearchTerms(NamedTuple):

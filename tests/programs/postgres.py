@@ -72,7 +72,14 @@ POSTGRES: Final = {name: found for name, found in (("embedded", _embedded()), ("
 class Postgres:
     """A server of its own in a temporary folder, on a Unix socket and on a free port of the loopback."""
 
-    def __init__(self, install: Path, *, fsync: bool = False, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        install: Path,
+        *,
+        fsync: bool = False,
+        settings: Mapping[str, str] | None = None,
+        standby_of: "Postgres | None" = None,
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gm-pg-"))
         self.folder.chmod(0o755)
         self._data = self.folder / "data"
@@ -85,7 +92,11 @@ class Postgres:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         self.dsn = f"host=127.0.0.1 port={self.port} dbname=postgres user=postgres"
-        self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        if standby_of:  # it streams from there, until `promote`
+            self._call("pg_basebackup", "-D", str(self._data), "-d", standby_of.dsn, "-R", "-c", "fast", "-N")
+        else:
+            encoding = ("-E", "UTF8", "--locale=C")
+            self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", *encoding, "-N")
         all_settings = {
             "listen_addresses": "'127.0.0.1'",
             "port": str(self.port),
@@ -156,6 +167,10 @@ class Postgres:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait(30)
             self.process = None
+
+    def promote(self) -> None:
+        """Make a standby the primary, with what it has. It takes writes when this returns."""
+        self._call("pg_ctl", "promote", "-w", "-t", str(round(seconds(60))), "-D", str(self._data))
 
     def freeze(self) -> None:
         """Let no process of the server run, while its connections stay open."""

@@ -23,11 +23,16 @@ from notifier import Event, MemoryChange, NotifierError, decode, encode, journal
 _MOST_UNDELIVERED: Final = 1000
 """The maximum number of events of a scope that are returned to a session: the newest ones."""
 _MOVED_SECONDS: Final = 5.0
+_LEAP: Final = 1_000_000
+"""Where a server steps back, numbers leap by far more. What lies before the leap stays until it expires."""
+_FORGET: Final = "DELETE FROM events WHERE origin = ? AND number BETWEEN ? AND ?"
 _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog(Table):
-    """Events by origin and number. An origin is a process, and its numbers have no gaps. Calls may raise StoreError.
+    """Events by origin and number. An origin is a process, whose numbers grow. Calls may raise StoreError.
+
+    They have no gaps, but for one where the server of a shared store has stepped back.
 
     reader: a second connection from which the sender reads, so that commits do not delay it.
     slot: the process's lease.
@@ -90,16 +95,21 @@ class EventLog(Table):
         """Number and store events, in the caller's transaction. Events of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
-            ((head, sent),) = database.execute(SQL["event_log.next_number"], (self._sends, self.instance)).fetchall()
+            head, sent = self._next_number(database)
             body = encode(event)
             database.execute(
                 "INSERT INTO events (origin, number, scope, kept_at, body, plan) VALUES (?, ?, ?, ?, ?, ?)",
                 (self.instance, head, event.scope, now, body, plan),
             )
             upto = min(sent, head - self._history)  # never delete an unsent event
-            database.execute("DELETE FROM events WHERE origin = ? AND number <= ?", (self.instance, upto))
+            database.execute(_FORGET, (self.instance, upto - _LEAP, upto))
             numbered.append(decode(body, origin=self.instance, number=head))
         return numbered
+
+    def _next_number(self, database: Database) -> tuple[int, int]:
+        """Return the next number of this process, and up to which one its events have been sent."""
+        ((head, sent),) = database.execute(SQL["event_log.next_number"], (self._sends, self.instance)).fetchall()
+        return int(head), int(sent)
 
     @staticmethod
     def mark_ready(database: Database, plan: int) -> None:
@@ -230,9 +240,8 @@ class EventLog(Table):
             for origin, number in received_upto.items():
                 database.execute(SQL["event_log.mark_received"], (self._slot, origin, number))
                 if not origin.startswith(self.journal):
-                    database.execute(
-                        "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
-                    )
+                    upto = number - self._history
+                    database.execute(_FORGET, (origin, upto - _LEAP, upto))
 
         await self._write(EVERY, work)
 

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import threading
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground import Database, get_logger
 from gateway_memory.ground.runtime import Threads
 from gateway_memory.store.journal.sql import SqlConnection
-from gateway_memory.store.postgres.connection import in_schema
+from gateway_memory.store.postgres.connection import SQL, in_schema
 
 log = get_logger(__name__)
 
@@ -31,7 +31,10 @@ class HostSlot:
         self._connection = connection
         self._token = secrets.token_hex(8)
         self._living: frozenset[int] = frozenset()
+        self._is_lost = False
         self.number = -1
+        self.regained: Callable[[], Awaitable[None]] = _nothing
+        """Takes again what else belongs to the slot. May raise StoreError."""
 
     async def take(self) -> None:
         """Take the lowest slot that no process has leased lately. Raises StoreError."""
@@ -53,19 +56,21 @@ class HostSlot:
         await self.renew()
 
     async def renew(self) -> None:
-        """Renew the lease, and see which processes live. Raises StoreError."""
+        """Renew the lease, and see which processes live. Raises StoreError.
 
-        def work(database: Database) -> frozenset[int] | None:
-            query = f"UPDATE hosts SET until = now() + interval '{_LEASE_SECONDS} seconds' WHERE slot = ? AND token = ?"
-            if not database.execute(query, (self.number, self._token)).rowcount:
-                return None
-            rows = database.execute("SELECT slot FROM hosts WHERE until > now()").fetchall()
-            return frozenset(int(row[0]) for row in rows)
-
-        living = await self._connection.transact(work)
-        if living is None:
+        A backup that was restored may know nothing of this lease: it is taken again, unless a living process has it.
+        """
+        values = (self.number, self.number, self._token, _LEASE_SECONDS)
+        rows = await self._connection.rows(SQL["hosts.renew"], values)
+        if not rows:
             raise StoreError(f"slot {self.number} belongs to another process now; start this process again")
-        self._living = living
+        ((before, living),) = rows
+        self._living = frozenset(living) | {self.number}
+        self._is_lost = self._is_lost or before != self._token
+        if self._is_lost:
+            await self.regained()
+            self._is_lost = False
+            log.warning("host.regained", slot=self.number)
 
     async def run(self) -> None:
         """Renew the lease until cancelled."""
@@ -102,6 +107,10 @@ class HostSlot:
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
         """Return a context for the slot of a dead process, or None while it lives. Two may enter it at a time."""
         return None if number == self.number or number in self._living else nullcontext()
+
+
+async def _nothing() -> None:
+    pass
 
 
 # Wake the other processes by NOTIFY, and be woken: on connections of their own, after the commit.

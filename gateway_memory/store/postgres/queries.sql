@@ -66,6 +66,25 @@ SELECT count(*) FROM pg_inherits WHERE inhparent = 'episodes'::regclass
 SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = current_schema() AND c.relkind = 'r'
 
+-- events.next_number
+WITH place AS (SELECT 'sources'::regclass::oid || ' ' || extract(epoch FROM pg_postmaster_start_time()) AS now),
+noted AS (UPDATE hosts SET place = now FROM place WHERE slot = ? AND hosts.place <> now),
+next AS (
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM hosts WHERE slot = ? AND hosts.place = now) THEN 1
+        ELSE CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) END AS least FROM place
+)
+INSERT INTO sources AS s SELECT ?, least, CASE WHEN ? THEN 0 ELSE least END FROM next
+ON CONFLICT (origin) DO UPDATE SET head = greatest(s.head + 1, excluded.head),
+    sent = CASE WHEN ? THEN s.sent ELSE greatest(s.head + 1, excluded.head) END
+RETURNING head, sent
+
+-- hosts.renew
+WITH before AS (SELECT token FROM hosts WHERE slot = ?)
+INSERT INTO hosts AS h (slot, token, until) VALUES (?, ?, now() + ? * interval '1 second')
+ON CONFLICT (slot) DO UPDATE SET token = excluded.token, until = excluded.until
+WHERE h.token = excluded.token OR h.until < now()
+RETURNING (SELECT token FROM before), ARRAY(SELECT slot FROM hosts WHERE until > now())
+
 -- scopes.tables
 SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'p') AND NOT c.relispartition

@@ -22,6 +22,7 @@ from gateway_memory.store.journal.sessions import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, ProcessSlot, SqlConnection, member
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns
 from gateway_memory.store.journal.withheld import forget_for_good
+from gateway_memory.store.postgres.connection import SQL
 from gateway_memory.store.report import ReplyReport
 
 log = get_logger(__name__)
@@ -72,6 +73,20 @@ class PostgresTurns(Turns):
     async def tidy(self, *, before: float, now: float) -> None:
         await super().tidy(before=before, now=now)
         await make_room(self._connection.unhurried)
+
+
+class PostgresEvents(EventLog):
+    """Events whose numbers are never given a second time, also where the server steps back.
+
+    A standby that is promoted, and a backup that is restored, may lack the last numbers. Hosts, sessions and brokers
+    still know them, and would take what gets them for what they have heard. So the first event that a host makes on
+    another server, or in other tables, is numbered by the microsecond, which is beyond all that were given before.
+    """
+
+    def _next_number(self, database: Database) -> tuple[int, int]:
+        values = (self._slot, self._slot, self.instance, self._sends, self._sends)
+        ((head, sent),) = database.execute(SQL["events.next_number"], values).fetchall()
+        return int(head), int(sent)
 
 
 class PostgresEpisodes(Episodes):

@@ -10,13 +10,19 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground import Database, get_logger
 from gateway_memory.ground.runtime import Metrics, compute, run_in_background
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
 from gateway_memory.store.postgres.hosts import HostSlot, Notifications
 from gateway_memory.store.postgres.schema import check
-from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
+from gateway_memory.store.postgres.spool import (
+    PostgresEpisodes,
+    PostgresEvents,
+    PostgresTurns,
+    Spool,
+    SpooledTurns,
+    make_room,
+)
 from recall import PostgresRows, Rows
 
 log = get_logger(__name__)
@@ -75,12 +81,13 @@ async def open_shared(
         connection,
         slot,
         DocumentRows(connection),
-        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=notifications.send),
+        PostgresEvents(connection, connection, slot=slot, sends=sends, history=history, published=notifications.send),
         file_of=file_of,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
         episodes_of=PostgresEpisodes,
         wait_notified=notifications.wait,
     )
+    slot.regained = store.turns.open
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
         run_in_background(stack, store.turns.run(), "spool")
