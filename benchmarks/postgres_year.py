@@ -81,8 +81,6 @@ def main() -> int:
         server.stop()
         server.start()
         with tempfile.TemporaryDirectory(prefix="gm-year-") as folder, migrated(server.dsn) as schema:
-            with psycopg.connect(server.dsn, autocommit=True) as connection:
-                connection.execute(f"ALTER ROLE gateway_memory_app SET search_path = {schema}".encode())
             asyncio.run(Year(args, server, schema, Path(folder), figures).run())
     finally:
         server.remove()

@@ -65,7 +65,7 @@ _MAKER = (
 
 @translating
 class PostgresRows(Rows):
-    """`Rows` in PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
+    """`Rows` in PostgreSQL. arguments: of `TimeoutConnection.connect`; they say in which schema the tables are.
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
     searched in the database, if that has pgvector.

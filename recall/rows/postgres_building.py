@@ -10,7 +10,6 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
-import psycopg
 
 from gateway_memory.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
@@ -89,7 +88,7 @@ class LargeScopes:
 class _Part:
     """One transaction over a scope."""
 
-    def __init__(self, connection: psycopg.Connection[Any], home: str, scope: str) -> None:
+    def __init__(self, connection: TimeoutConnection, home: str, scope: str) -> None:
         self._connection = connection
         self._home = home
         self._scope = scope
@@ -101,7 +100,7 @@ class _Part:
     def done(self) -> bool:
         """Do some of what is to be done; return whether there is more."""
         with self._connection.transaction():
-            self._rows(SEE, [self._scope])
+            self._rows(SEE, self._connection.search_path, [self._scope])
             numbers = self._rows("select number from scope where key = %s", self._scope)
             if not numbers:
                 return False

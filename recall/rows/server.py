@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import psycopg
 from psycopg import errors
@@ -32,6 +32,15 @@ class TimeoutConnection(psycopg.Connection[Any]):
     """
 
     timeout_seconds = 1.0
+    search_path = ""
+    """What a transaction sets first, so that it finds its tables: a pooler lends it any connection."""
+
+    @classmethod
+    def connect(cls, conninfo: str = "", *, schema: str = "", **more: Any) -> Self:  # type: ignore[override]
+        """Connect as psycopg does. schema: where the tables are."""
+        connection = super().connect(conninfo, **more)
+        connection.search_path = '"{}"'.format(schema.replace('"', '""'))
+        return connection
 
     def wait(  # type: ignore[override]  # older versions have no timeout here
         self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
@@ -77,7 +86,8 @@ _STATEMENT_MILLISECONDS = 800
 _IDLE_MILLISECONDS = 10_000
 _MANY = 250
 # What holds until the transaction ends, also behind a pooler. The policies of the schema compare rows with the scopes.
-SEE = "select set_config('gateway_memory.scopes', %s::text[]::text, true)"
+_FIND = "select set_config('search_path', %s, true)"
+SEE = f"{_FIND}, set_config('gateway_memory.scopes', %s::text[]::text, true)"
 _LIMITS = (
     f"set_config('statement_timeout', '{_STATEMENT_MILLISECONDS}', true),"
     f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MILLISECONDS}', true)"
@@ -164,21 +174,25 @@ class Server:
             if not (self._in_transaction or self._seen):
                 # Two statements in one message too, by the protocol that takes half of the time. Each search does it.
                 cursor = psycopg.ClientCursor(connection)
-                cursor.execute(f"select {_LIMITS}; {query}", values)
+                cursor.execute(f"{_FIND}, {_LIMITS}; {query}", [connection.search_path, *values])
                 cursor.nextset()
                 return cursor
             # Outside a transaction: one message to the server, and one transaction.
             with nullcontext() if self._in_transaction else connection.pipeline():
-                if not self._is_seen:
-                    connection.execute(_SEE, ([self._seen],))
-                    self._is_seen = self._in_transaction
+                self._look(connection)
                 return connection.execute(query, values)
+
+    def _look(self, connection: TimeoutConnection) -> None:
+        if not self._is_seen:
+            connection.execute(_SEE, (connection.search_path, [self._seen]))
+            self._is_seen = self._in_transaction
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> None:
         rows = [[storable(value) for value in row] for row in values]
         with self._sound():
             for start in range(0, len(rows), _MANY):
                 connection = self._there()
+                self._look(connection)
                 connection.cursor().executemany(as_psycopg(query), rows[start : start + _MANY])
                 if start + _MANY < len(rows):
                     with connection.pipeline():  # whose end waits, so that no wait is for very many statements

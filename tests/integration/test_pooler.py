@@ -5,15 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
 import pytest
 from patience import until
 from pgbouncer import PGBOUNCER, pooled
 from postgres import KINDS, app_of, migrated
-from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
-from gateway_memory import OWNER, Config, GatewayMemory, StoreError
+from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import render_config
 from gateway_memory.config.settings import MemorySync, StoreSettings
@@ -34,17 +31,11 @@ def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> s
 @pytest.fixture
 def config(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
     """A memory behind a pooler with eight connections, as docs/postgres.md says to set it up."""
-    role = sql.Identifier(str(conninfo_to_dict(app_of(dsn))["user"]))
-    with migrated(dsn) as schema, psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL("ALTER ROLE {} SET search_path = {}").format(role, sql.Identifier(schema)))
-        try:
-            with pooled(app_of(dsn), connections=8) as there:
-                monkeypatch.setenv("GATEWAY_MEMORY_DSN", there)
-                recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
-                store = StoreSettings(backend="postgres", schema=schema)
-                yield Config(defaults=MemorySync(auto_recall=recall, store=store))
-        finally:
-            connection.execute(sql.SQL("ALTER ROLE {} RESET search_path").format(role))
+    with migrated(dsn) as schema, pooled(app_of(dsn), connections=8) as there:
+        monkeypatch.setenv("GATEWAY_MEMORY_DSN", there)
+        recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+        store = StoreSettings(backend="postgres", schema=schema)
+        yield Config(defaults=MemorySync(auto_recall=recall, store=store))
 
 
 @pytest.mark.parametrize("hears", ["directly", "by looking"])
@@ -87,19 +78,27 @@ async def test_many_transactions_share_few_connections(config: Config, tmp_path:
             assert all(f"locker {number}x" in text for text in texts)
 
 
-async def test_an_agent_whose_connection_leads_to_anothers_memory_does_not_open(
+async def test_agents_with_memories_of_their_own_share_a_pooler_and_a_role(
     config: Config, dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both ask for their schema as a parameter of the connection, which the pooler ignores."""
     with migrated(dsn) as other:
         store = replace(config.defaults.store, schema=other)
         second = Config(defaults=replace(config.defaults, store=store))
-        with pytest.raises(StoreError, match="another agent's memory"):
-            async with GatewayMemory(second, tmp_path / "two"):
-                pass
-        file = tmp_path / "two.json5"
-        file.write_text(render_config(second), "utf-8")
-        assert await asyncio.to_thread(main, ["db", "check", "--config", str(file)]) != 0
-        assert "another agent's memory" in "".join(capsys.readouterr())
-    async with GatewayMemory(config, tmp_path / "one"):
-        pass
+        async with GatewayMemory(config, tmp_path / "one") as here, GatewayMemory(second, tmp_path / "two") as there:
+            for number in range(8):  # by any of the pooler's connections
+                session = await here.start_session(f"one{number}", user=OWNER)
+                stranger = await there.start_session(f"two{number}", user=OWNER)
+                said = f"Remember that locker {number} opens with {7919 * (number + 1)}."
+                await here.after_reply(session, user=said, reply="OK")
+                await here.flush()
+                assert len(await here.search(session, f"locker {number}")) > 0
+                assert await there.search(stranger, f"locker {number}") == ()
+        for each in (config, second):
+            file = tmp_path / f"{each.defaults.store.schema}.json5"
+            file.write_text(render_config(each), "utf-8")
+            for command in (["db", "check"], ["db", "status"]):
+                assert await asyncio.to_thread(main, [*command, "--config", str(file)]) == 0
+        told = "".join(capsys.readouterr())
+        assert ("memories: 8" in told, "memories: 0" in told) == (True, True)
+        scoped = ["delete", "--config", str(tmp_path / f"{other}.json5"), "--scope", "user:nobody", "--yes"]
+        assert await asyncio.to_thread(main, scoped) == 0

@@ -39,7 +39,6 @@ def pooled(dsn: str, *, connections: int) -> Iterator[str]:
             f"auth_file = {users}",
             "pool_mode = transaction",
             f"default_pool_size = {connections}",
-            "ignore_startup_parameters = options",
         ]
         (folder / "pgbouncer.ini").write_text("\n".join(lines) + "\n")
         user = _NOBODY if os.geteuid() == 0 else None

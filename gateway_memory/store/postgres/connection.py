@@ -39,9 +39,9 @@ within a transaction holds its locks for ten seconds at most.
 """
 
 
-def see(connection: psycopg.Connection[Any], scopes: Scopes) -> None:
-    """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(SEE, (_names(scopes),))
+def see(connection: TimeoutConnection, scopes: Scopes) -> None:
+    """Let the transaction of a connection find its tables, and see the rows of these scopes."""
+    connection.execute(SEE, (connection.search_path, _names(scopes)))
 
 
 def _names(scopes: Scopes) -> list[str]:
@@ -115,23 +115,26 @@ _APPLICATION: Final = "gateway-memory"
 
 
 def in_schema(schema: str) -> dict[str, Any]:
-    """Return the arguments of a connection whose tables are in a schema.
+    """Return the arguments of a `TimeoutConnection` whose tables are in a schema.
 
-    Statements are not prepared, so that a pooler may give each transaction another connection.
+    Each transaction says so anew, and statements are not prepared: a pooler may give each another connection.
     """
-    return {
-        "autocommit": True,
-        "prepare_threshold": None,
-        "options": f"-csearch_path={schema}",
-        "connect_timeout": 3,
-        # By these, a process notices that the server is gone, and the server that a process is gone.
-        "keepalives": 1,
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 10_000,
-        "application_name": _APPLICATION,
-    }
+    return {"schema": schema, **ANYWHERE}
+
+
+ANYWHERE: Final[dict[str, Any]] = {
+    "autocommit": True,
+    "prepare_threshold": None,
+    "connect_timeout": 3,
+    # By these, a process notices that the server is gone, and the server that a process is gone.
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "application_name": _APPLICATION,
+}
+"""The arguments of a connection that needs no tables."""
 
 
 def _is_loss(error: BaseException) -> bool:
@@ -170,11 +173,34 @@ def unreachable(error: psycopg.Error) -> StoreError:
 
 @contextmanager
 def connected(dsn: str, schema: str, *, timeout_seconds: float = 1.0) -> Iterator[TimeoutConnection]:
-    """A connection of its own, for a block. Raises StoreError, for what goes wrong in the block as well."""
+    """A connection of its own, for a block with several transactions. It needs a session, which no pooler gives.
+
+    Raises StoreError, for what goes wrong in the block as well.
+    """
+    with _connected(dsn, schema, timeout_seconds) as connection:
+        connection.execute("SELECT set_config('search_path', %s, false)", (connection.search_path,))
+        yield connection
+
+
+@contextmanager
+def in_transaction(
+    dsn: str, schema: str, scopes: Scopes = (), *, timeout_seconds: float = 1.0
+) -> Iterator[TimeoutConnection]:
+    """A connection of its own, in one transaction for a block, which sees the rows of these scopes.
+
+    Raises StoreError, for what goes wrong in the block as well.
+    """
+    with _connected(dsn, schema, timeout_seconds) as connection, connection.transaction():
+        see(connection, scopes)
+        yield connection
+
+
+@contextmanager
+def _connected(dsn: str, schema: str, timeout_seconds: float) -> Iterator[TimeoutConnection]:
     try:
         connection = TimeoutConnection.connect(dsn, **in_schema(schema))
     except psycopg.Error as error:
-        raise unreachable(error) from error
+        raise unreachable(error) from None  # it may quote a part of the password
     connection.timeout_seconds = timeout_seconds
     try:
         with connection:
@@ -315,7 +341,7 @@ class PostgresConnection:
         """Let a transaction see the rows of these scopes, within limits."""
         lock_seconds = _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE
         milliseconds = (str(round(1000 * seconds)) for seconds in (lock_seconds, self._seconds))
-        connection.execute(SEE_SOON, (_names(scopes), *milliseconds))
+        connection.execute(SEE_SOON, (connection.search_path, _names(scopes), *milliseconds))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if not self._breaker.allows(time.monotonic()):

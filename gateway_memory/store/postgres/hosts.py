@@ -14,7 +14,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground import Database, get_logger
 from gateway_memory.ground.runtime import Threads
 from gateway_memory.store.journal.sql import SqlConnection
-from gateway_memory.store.postgres.connection import SQL, in_schema
+from gateway_memory.store.postgres.connection import ANYWHERE, SQL
 
 log = get_logger(__name__)
 
@@ -129,7 +129,6 @@ class Notifications:
 
     def __init__(self, dsn: str, schema: str) -> None:
         self._dsn = dsn
-        self._arguments = in_schema(schema)
         self._channel = f"{schema}.changes"
         self._sender = Threads(1, "gateway-memory-notify")
         self._sending: psycopg.Connection[Any] | None = None
@@ -168,7 +167,7 @@ class Notifications:
         self._queued = False
         try:
             if self._sending is None or self._sending.closed:
-                self._sending = psycopg.connect(self._dsn, **self._arguments)
+                self._sending = psycopg.connect(self._dsn, **ANYWHERE)
             self._sending.execute("SELECT pg_notify(%s, '')", (self._channel,))
         except psycopg.Error as error:  # the other processes look from time to time
             log.warning("notifications.not_sent", error=type(error).__name__)
@@ -177,7 +176,7 @@ class Notifications:
         listening = True
         while not self._closed.is_set():
             try:
-                with psycopg.connect(self._dsn, **self._arguments) as connection:
+                with psycopg.connect(self._dsn, **ANYWHERE) as connection:
                     listening = True
                     connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                     self._wake()  # for what came before

@@ -12,7 +12,7 @@ from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.ground import EVERY
-from gateway_memory.store.postgres.connection import SQL, connected, see
+from gateway_memory.store.postgres.connection import SQL, connected, in_transaction
 from gateway_memory.store.steps import FIRST, Steps
 
 # What the role of hosts may do with the tables: how it is given, and what of it is missing.
@@ -74,7 +74,7 @@ class Doubt(NamedTuple):
 
 def state_of(dsn: str, schema: str) -> SchemaState:
     """Return which steps are applied. Raises StoreError."""
-    with connected(dsn, schema) as connection:
+    with in_transaction(dsn, schema) as connection:
         return _state_of(connection, schema)
 
 
@@ -99,7 +99,7 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
     by_migration: one may fill the schema; for others, one that is not complete ends the check.
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     """
-    with connected(dsn, schema) as connection:
+    with in_transaction(dsn, schema) as connection:
         _check_version(connection)
         _check_rights(connection, schema, role)
         state = _state_of(connection, schema)
@@ -113,13 +113,6 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
         is_migrating = connection.execute(
             "SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MIGRATION_TABLE}",)
         ).fetchone()
-        here = connection.execute("SELECT current_schema()").fetchone()
-        if here != (schema,):
-            raise StoreError(
-                f"this connection leads to the schema {here[0] if here else None!r}, and not to {schema!r}, so another "
-                "agent's memory would be read and written: a pooler ignores which schema a host asks for; give each "
-                f"agent a role of its own, with ALTER ROLE … SET search_path = {schema}"
-            )
         if ending:
             raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
         if is_migrating == (True,) and not by_migration:
@@ -276,11 +269,10 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
     ]
     if state.missing:
         return lines
-    with connected(dsn, schema, timeout_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
+    with in_transaction(dsn, schema, EVERY, timeout_seconds=_MIGRATION_SECONDS) as connection:
         lines.append(("connection", _way_of(connection)))
         unseen = [name for _, name in connection.execute(SQL["schema.not_validated"], {"schema": schema}).fetchall()]
         lines.append(("constraints that old rows break", ", ".join(unseen) or "none"))
-        see(connection, EVERY)
         return lines + [
             (name.removeprefix("status."), str((connection.execute(query).fetchone() or [""])[0]))
             for name, query in SQL.items()

@@ -22,7 +22,7 @@ from gateway_memory.store.postgres.connection import (
     Transaction,
     connected,
     failed,
-    see,
+    in_transaction,
 )
 from gateway_memory.store.postgres.schema import check
 from recall import TimeoutConnection, as_psycopg
@@ -93,9 +93,7 @@ class ScopeTables:
     @contextmanager
     def _connected(self) -> Iterator[TimeoutConnection]:
         """A connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        opening = connected(self._dsn, self._schema, timeout_seconds=_ERASING_TIMEOUT_SECONDS)
-        with opening as connection, connection.transaction():
-            see(connection, EVERY)
+        with in_transaction(self._dsn, self._schema, EVERY, timeout_seconds=_ERASING_TIMEOUT_SECONDS) as connection:
             yield connection
 
 
