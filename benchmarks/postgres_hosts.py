@@ -4,7 +4,9 @@
 
 Prints before_reply (p50, p95) in scopes of 50 and of 1,000 memories, resident and cold; how many turns a second are
 accepted, and worked off by several hosts, each a process of its own, in many scopes and in one; what a host then holds
-in memory; and how long after the end of a turn's processing on one host a session on another one has heard of it.
+in memory; how long after the end of a turn's processing on one host a session on another one has heard of it; how many
+statements and milliseconds of the server a turn costs at 1, 4 and 12 hosts, each with another person, and how many
+statements a second an idle host makes. --only-cost: the last two alone.
 Without --dsn a server is started with its usual settings, fsync included. The machine is noisy: compare the ratios.
 """
 
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Literal
@@ -23,6 +26,7 @@ from typing import Literal
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
 
+import psycopg  # noqa: E402
 from postgres import POSTGRES, Postgres, app_of, migrated  # noqa: E402
 
 from gateway_memory import OWNER, Config, GatewayMemory  # noqa: E402
@@ -31,6 +35,10 @@ from gateway_memory.scope import resolve_scope  # noqa: E402
 from recall import EmbedderSettings, RecallSettings  # noqa: E402
 
 SIZES = (50, 1000)
+SETTINGS = {"shared_preload_libraries": "pg_stat_statements"}
+BESIDE = (1, 4, 12)
+IDLE_SECONDS = 20
+COSTED_TURNS = 60
 QUESTION = "which colour does box {number} have, and who repainted it?"
 
 
@@ -45,16 +53,20 @@ def main() -> int:
     parser.add_argument(
         "--host", nargs=6, metavar=("SCHEMA", "ENCODER", "NAME", "TURNS", "FOLDER", "USER"), help=argparse.SUPPRESS
     )
+    parser.add_argument("--only-cost", action="store_true", help="measure only what a turn costs beside other hosts")
     args = parser.parse_args()
     if args.host:
         schema, provider, name, turns, folder, user = args.host
         asyncio.run(one_host(settings(schema, provider), name, int(turns), Path(folder), user))
         return 0
-    server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
+    server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True, settings=SETTINGS)
     dsn = args.dsn or (server.dsn if server else "")
     os.environ["GATEWAY_MEMORY_DSN"] = app_of(dsn)
     try:
-        measure(args, dsn)
+        if server:
+            cost(dsn)
+        if not args.only_cost:
+            measure(args, dsn)
     finally:
         if server:
             server.remove()
@@ -79,6 +91,62 @@ def measure(args: argparse.Namespace, dsn: str) -> None:
     for provider, user in (("bundled", ""), ("none", ""), ("none", "hot")):
         with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
             throughput(args, schema, Path(folder), provider, user)
+
+
+def cost(dsn: str) -> None:
+    """Print what a turn costs the server beside several hosts, and what a host costs that does nothing."""
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        owner.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+        print("hosts   statements a turn   ms of the server a turn   statements a second of an idle host")
+        for number in BESIDE:
+            with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
+                turn, milliseconds, idle = asyncio.run(one_cost(owner, settings(schema, "none"), Path(folder), number))
+                print(f"{number:5} {turn:19.1f} {milliseconds:25.2f} {idle:36.2f}")
+
+
+async def one_cost(
+    owner: "psycopg.Connection[tuple[object, ...]]", defaults: MemorySync, folder: Path, hosts: int
+) -> tuple[float, float, float]:
+    """Return statements and milliseconds of a turn on one of the hosts, and statements a second of an idle one."""
+
+    def reset() -> float:
+        owner.execute("SELECT pg_stat_statements_reset()")
+        return time.monotonic()
+
+    def taken() -> tuple[float, float]:
+        query = (
+            "SELECT sum(calls), sum(total_exec_time) FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid "
+            "WHERE rolname = 'gateway_memory_app'"
+        )
+        calls, milliseconds = owner.execute(query).fetchone() or (0, 0)
+        return float(str(calls or 0)), float(str(milliseconds or 0))
+
+    async with AsyncExitStack() as stack:
+        memories = [
+            await stack.enter_async_context(GatewayMemory(Config(defaults=defaults), folder / str(number)))
+            for number in range(hosts)
+        ]
+        sessions = [await memory.start_session("chat", user=f"u{at}") for at, memory in enumerate(memories)]
+        memory, session = memories[0], sessions[0]
+
+        async def turn(number: int) -> None:
+            await memory.before_reply(session, QUESTION.format(number=number))
+            said = f"Remember that door {number} opens with {7919 * number}."
+            await memory.after_reply(session, user=said, reply="OK")
+            await memory.flush()
+
+        for number in range(1, 11):
+            await turn(number)
+        await asyncio.sleep(2)
+        began = reset()
+        await asyncio.sleep(IDLE_SECONDS)
+        idle = taken()[0] / (time.monotonic() - began) / hosts
+        reset()
+        for number in range(11, 11 + COSTED_TURNS):
+            await turn(number)
+        await asyncio.sleep(1)  # the others have heard
+        calls, milliseconds = taken()
+        return calls / COSTED_TURNS, milliseconds / COSTED_TURNS, idle
 
 
 def settings(schema: str | None, provider: Literal["bundled", "none"] = "bundled") -> MemorySync:

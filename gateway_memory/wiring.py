@@ -162,7 +162,7 @@ class OpenMemory:
 
     async def _follow_peers(self, stack: AsyncExitStack, announcer: Announcer) -> None:
         by_mqtt, wake = self.notifier is not None, self.processor.wake
-        peers = Peers(self.runtime, self.storage, self.bus.publish, wake, by_mqtt=by_mqtt)
+        peers = Peers(self.runtime, self.storage, self.bus, wake, by_mqtt=by_mqtt)
         announcer.add(peers)
         await peers.start()
         run_in_background(stack, peers.run(), "peers")

@@ -270,6 +270,10 @@ class Bus:
         for scope in scopes:
             self._listeners[scope][session_id] = (key, inbox, after or {})
 
+    def scopes(self) -> set[str]:
+        """Return the scopes of which somebody here hears."""
+        return {*self._listeners, *(scope for scope, streams in self._subscriptions.items() if streams)}
+
     def unsubscribe(self, session_id: str) -> None:
         """Stop delivering to a session; unknown ones are ignored."""
         for scope in list(self._listeners):

@@ -38,7 +38,7 @@ log = get_logger(__name__)
 _RULED_AT_ONCE: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS, _GATHERINGS = 0.05, 6
-_ADOPT_SECONDS: Final = 5.0
+_ADOPT_SECONDS: Final = 10.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
 _LOADING_SECONDS: Final = 10
 """How long a message waits for its vector: an encoder takes long to load on a busy machine."""
@@ -416,7 +416,7 @@ class TurnProcessor:
             StoreError: the store could not be read or written. The turns wait.
         """
         async with self._plan_lock:
-            adopted = await self._store.turns.adopt()
+            adopted = await self._store.turns.adopt(self._wake.set)
             if adopted:
                 await self._replay()
                 log.info("worker.adopted", processes=adopted)

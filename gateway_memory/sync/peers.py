@@ -14,7 +14,8 @@ from gateway_memory.ground.runtime import Failure, Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.health import Health, ProcessState
 from gateway_memory.store.journal.store import Store
-from notifier import Event
+from gateway_memory.store.journal.turns import slot_name
+from notifier import Bus, Event
 
 log = get_logger(__name__)
 
@@ -65,7 +66,9 @@ class Peers:
 
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
-    publish: delivers an event to the sessions. by_mqtt: whether other processes' events arrive over MQTT.
+    Events of scopes of which nobody here hears are passed over, and a notification of one wakes nobody.
+
+    bus: delivers events to the sessions. by_mqtt: whether other processes' events arrive over MQTT.
     wake: lets the turns of this process be looked for.
     """
 
@@ -76,7 +79,7 @@ class Peers:
         self,
         runtime: Runtime,
         store: Store,
-        publish: Callable[[Event], None],
+        bus: Bus,
         wake: Callable[[], None],
         *,
         by_mqtt: bool,
@@ -84,7 +87,7 @@ class Peers:
         self._runtime = runtime
         self._event_log = store.event_log
         self._wait_notified = store.wait_notified
-        self._publish = publish
+        self._bus = bus
         self._wake = wake
         self._by_mqtt = by_mqtt
         self._upto: dict[str, int] = {}
@@ -106,14 +109,24 @@ class Peers:
         """
         self._upto = await self._event_log.completed()
 
+    @property
+    def _slot_name(self) -> str:
+        return slot_name(int(self._event_log.instance.partition(".")[2]))
+
+    def _names(self) -> set[str]:
+        return {*self._bus.scopes(), self._slot_name}
+
     async def run(self) -> None:
-        """Look at each notification of another process, and every five seconds, until cancelled."""
+        """Look at each notification that concerns this process, and every five seconds, until cancelled."""
         assert self._wait_notified is not None
         succeeded = True
         while True:
-            await self._wait_notified(_LOOK_SECONDS)
+            names = await self._wait_notified(_LOOK_SECONDS, self._names)
+            if names and self._slot_name in names:
+                self._wake()
             try:
-                await self.look()
+                if names is None or names - {self._slot_name}:
+                    await self.look()
                 succeeded = True
             except StoreError as error:
                 if not succeeded:
@@ -124,15 +137,17 @@ class Peers:
 
     async def look(self) -> None:
         """Publish what is new. Raises StoreError; what was not published is at the next look."""
-        self._wake()
         for origin, head in (await self._event_log.sent()).items():
             while self._follows(origin) and self._upto.get(origin, 0) < head:
-                events = await self._event_log.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
+                after, scopes = self._upto.get(origin, 0), self._bus.scopes()
+                events = await self._event_log.ready(origin, after, _AT_ONCE, scopes)
+                if self._bus.scopes() - scopes:  # somebody began to listen meanwhile, and hears of these too
+                    continue
                 if not events:  # the plan of the next one is not complete
                     break
                 for event in events:
                     if (origin, event.number) not in self._heard:
-                        self._publish(event)
+                        self._bus.publish(event)
                     self._heard.discard((origin, event.number))
                     self._upto[origin] = event.number
 

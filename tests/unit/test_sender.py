@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Never
 
 import pytest
@@ -169,3 +169,20 @@ async def test_a_hundred_are_under_way_at_most(log: Log, sender: Sender) -> None
             await turns()
             assert len(link.posted) - before <= 100
         assert link.posted == list(range(1, 1501))
+
+
+async def test_numbers_that_were_never_given_are_said_to_be_gone(log: Log, sender: Sender) -> None:
+    """A server that stepped back lets the numbers of its processes leap."""
+    log.keep(1, 2, 1_000_000, 1_000_001)
+    log.acquire_origin = lambda _: nullcontext()  # type: ignore[method-assign,assignment]
+
+    sent: list[dict[str, object]] = []
+
+    class Messages(Link):
+        async def send(self, messages: list[tuple[str, bytes]]) -> None:
+            sent.extend(json.loads(payload) for _, payload in messages)
+
+    link = Messages()
+    assert await sender.again(link, to=f"{'b' * 16}.0", origin=INSTANCE, first=2, last=500) == 1
+    assert await sender.again(link, to=f"{'b' * 16}.0", origin=INSTANCE, first=3, last=500) == 0
+    assert [message.get("number") or message.get("upto") for message in sent] == [2, 999_999, 999_999]

@@ -6,7 +6,7 @@ slot's lock continues its numbers.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import takewhile
@@ -36,7 +36,7 @@ class EventLog(Table):
 
     reader: a second connection from which the sender reads, so that commits do not delay it.
     slot: the process's lease.
-    published: called after a commit that made events ready.
+    published: called after a commit that made events of a scope ready, with its key.
     sends: whether events leave this process.
     history: how many sent events of each origin are stored for retransmission.
     """
@@ -49,7 +49,7 @@ class EventLog(Table):
         slot: ProcessSlot,
         sends: bool,
         history: int,
-        published: Callable[[], None] = lambda: None,
+        published: Callable[[str], None] = lambda _: None,
     ) -> None:
         super().__init__(connection)
         self._reader = reader
@@ -170,7 +170,7 @@ class EventLog(Table):
 
         events = await self._write(EVERY, work)  # it tidies those of all scopes
         if events:
-            self.published()
+            self.published(scope)
         return events
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
@@ -212,11 +212,21 @@ class EventLog(Table):
         """Record that an origin's events up to a number have been sent."""
         await self._change((), "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?", upto, origin)
 
-    async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
-        """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
-        query = "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?"
-        rows = await self._sender_rows(query, origin, after, limit)
+    async def ready(self, origin: str, after: int, limit: int, scopes: Collection[str] | None = None) -> list[Event]:
+        """Return an origin's ready events after a number, in order, at most `limit`.
+
+        scopes: events of others come without their changes.
+        """
+        body, values = "body", [origin, after, limit]
+        if scopes is not None:
+            body, values = f"CASE WHEN scope IN {AMONG} THEN body ELSE ? END", [json.dumps([*scopes]), _EMPTY, *values]
+        query = (
+            f"SELECT origin, number, {body}, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?"
+        )
+        rows = await self._sender_rows(query, *values)
         events = await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
+        if not any(event.changes for event in events):
+            return events
         return await self._reader.read(lambda database: _without_removed(database, events), scopes=EVERY)
 
     async def oldest(self, origin: str) -> int:

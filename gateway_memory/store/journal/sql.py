@@ -4,7 +4,7 @@ Queries are written once, in SQL that both engines read: values are question mar
 of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -186,10 +186,11 @@ class ProcessSlot(Protocol):
         """Return a context that holds the slot of a dead process, or None while that process lives."""
 
 
-WaitNotified: TypeAlias = Callable[[float], Awaitable[None]]
-"""Waits until a process has sent a notification since the last call, at the latest for so many seconds.
+WaitNotified: TypeAlias = Callable[[float, Callable[[], Iterable[str]]], Awaitable[frozenset[str] | None]]
+"""Waits until a process has named one of some names since the last call, at the latest for so many seconds.
 
-Notifications can be lost, so the store is also looked at from time to time.
+Names are keys of scopes, and those of slots. Returns the ones that were named; None where time is up, or some may have
+been missed: notifications can be lost, so the store is also looked at from time to time.
 """
 
 

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
@@ -176,10 +176,17 @@ class Turns(Table):
         query = f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0"
         await self._change(EVERY, query, self._slot.number)
 
-    async def adopt(self) -> int:
-        """Take over the turns and plans of dead processes and of hooks, and return the number of those processes."""
+    async def adopt(self, left: Callable[[], object] = lambda: None) -> int:
+        """Take over the turns and plans of dead processes and of hooks, and return the number of those processes.
+
+        left: called where accepted turns of this process wait: another one may have left them to it.
+        """
         adopted = 0
-        for number in await self._column(EVERY, "SELECT slot FROM turns UNION SELECT slot FROM plans"):
+        query = f"SELECT slot, stage = {_ACCEPTED} FROM turns UNION SELECT slot, FALSE FROM plans"
+        slots = [(int(slot), bool(accepted)) for slot, accepted in await self._rows(EVERY, query)]
+        if (self._slot.number, True) in slots:
+            left()
+        for number in {slot for slot, _ in slots}:
             if (lock := self._slot.orphan(number)) is None:
                 continue
 
@@ -188,7 +195,7 @@ class Turns(Table):
                     database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self._slot.number, dead))
 
             with lock:
-                await self._connection.transact(work, scopes=EVERY, exclusive=[_slot(number)])
+                await self._connection.transact(work, scopes=EVERY, exclusive=[slot_name(number)])
             adopted += 1
         return adopted
 
@@ -266,7 +273,7 @@ class Turns(Table):
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
         return await self._connection.transact(
-            work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)]
+            work, scopes=EVERY, exclusive=[plan.scope], shared=[slot_name(self._slot.number)]
         )
 
     async def plans(self) -> list[tuple[int, Plan]]:
@@ -333,9 +340,11 @@ class Turns(Table):
                 change = (receipt_number, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
-        await self._connection.transact(work, scopes=EVERY, exclusive=[plan.scope], shared=[_slot(self._slot.number)])
+        await self._connection.transact(
+            work, scopes=EVERY, exclusive=[plan.scope], shared=[slot_name(self._slot.number)]
+        )
         if number is not None:
-            self._event_log.published()
+            self._event_log.published(plan.scope)
 
     def _check_lease(self, database: Database, turns: Sequence[int], *, all_there: bool = False) -> None:
         """Raise LeaseLostError if another process has taken over the lease of these turns.
@@ -365,8 +374,8 @@ def _report(body: str) -> ReplyReport | None:
         return None
 
 
-def _slot(number: int) -> str:
-    """Return the lock key of a slot's turns, which are not taken over while some of them are recorded."""
+def slot_name(number: int) -> str:
+    """Return the name by which a slot's turns are locked while some are recorded, and its process is woken."""
     return f"slot {number}"
 
 

@@ -20,7 +20,7 @@ from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_tu
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sessions import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, ProcessSlot, SqlConnection, member
-from gateway_memory.store.journal.turns import UNNUMBERED, Turns
+from gateway_memory.store.journal.turns import UNNUMBERED, Turns, slot_name
 from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.postgres.connection import SQL
 from gateway_memory.store.report import ReplyReport
@@ -53,7 +53,7 @@ class PostgresTurns(Turns):
         waits: for others who hold one of their sessions; otherwise StoreBusyError is raised soon.
         """
 
-        def work(database: Database) -> tuple[list[int], bool]:
+        def work(database: Database) -> tuple[list[int], set[int]]:
             query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
             results = {session: database.execute(query, (session,)) for session in sessions}
             slots = {
@@ -61,13 +61,13 @@ class PostgresTurns(Turns):
                 for session, result in results.items()
             }
             numbers = accept_all(database, [(turn, slots[turn.session_id]) for turn in turns])
-            return numbers, any(slot != self._slot.number for slot in slots.values())
+            return numbers, set(slots.values()) - {self._slot.number}
 
         sessions = sorted({turn.session_id for turn in turns})
         exclusive = [f"session {session}" for session in sessions]
         numbers, elsewhere = await self._connection.transact(work, scopes=EVERY, exclusive=exclusive, waits=waits)
-        if elsewhere:
-            self._event_log.published()
+        for slot in elsewhere:
+            self._event_log.published(slot_name(slot))
         return numbers
 
     async def tidy(self, *, before: float, now: float) -> None:
@@ -293,7 +293,7 @@ class SpooledTurns(PostgresTurns):
             if caller is not None and not caller.done():
                 caller.set_result(number)
         if late:  # its caller no longer waits, and would have woken the worker
-            self._event_log.published()
+            self._event_log.published(slot_name(self._slot.number))
         return len(turns)
 
     async def _accepted(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:

@@ -87,7 +87,7 @@ async def open_shared(
         episodes_of=PostgresEpisodes,
         wait_notified=notifications.wait,
     )
-    slot.regained = store.turns.open
+    slot.regained, notifications.key = store.turns.open, store.event_log.journal.encode()
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
         run_in_background(stack, store.turns.run(), "spool")
