@@ -197,6 +197,8 @@ class PendingUpdates:
 
     restored_upto: by origin, the last event that was restored at a restart.
     shown_upto: by origin, the last event that an earlier process has shown. The bus skips those.
+    in_opening: memories (id, text) that waited over a restart and that the opening has too. A host that goes on with
+    the opening of the earlier process gets them as updates, and one that asks for the new opening does not.
     """
 
     def __init__(self, settings: MemorySync) -> None:
@@ -204,11 +206,12 @@ class PendingUpdates:
         self.inbox = Inbox(notify.max_pending_updates, max_age_seconds=notify.pending_max_age_seconds)
         self.restored_upto: dict[str, int] = {}
         self.shown_upto: Mapping[str, int] = {}
+        self.in_opening: Sequence[tuple[str, str]] = ()
 
     def clear(self) -> None:
         """Drop what is pending: a new session begins under the key."""
         self.inbox.take()
-        self.restored_upto, self.shown_upto = {}, {}
+        self.restored_upto, self.shown_upto, self.in_opening = {}, {}, ()
 
 
 class Position(NamedTuple):

@@ -106,6 +106,7 @@ class Calls:
 
 _VISIT_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.25
+_START_SECONDS: Final = 10.0
 
 
 @only_our_errors
@@ -124,11 +125,22 @@ class ConversationCalls(Calls):
 
         Raises:
             UsageError: the key is empty, or not exactly one scope is named.
-            StoreError: the session could not be opened.
+            StoreError: the session could not be opened, or not within ten seconds.
         """
         opened = self._opened()
         key = _checked_key(key)
         origin, *joined = resolve_scopes(**whose)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                return await self._start(opened, key, origin, tuple(joined), ephemeral=ephemeral)
+        except TimeoutError:
+            raise StoreError(
+                f"the session could not be opened within {_START_SECONDS:g} s: the store is slow"
+            ) from None
+
+    async def _start(
+        self, opened: OpenMemory, key: str, origin: Scope, joined: tuple[Scope, ...], *, ephemeral: bool
+    ) -> Session:
         try:
             scope = await opened.links.resolved(origin)
         except StoreError:  # the links can't be read now; an open session goes on: its turns are stored here first
@@ -139,7 +151,7 @@ class ConversationCalls(Calls):
         session = opened.sessions.get(key, scope, origin)
         session.in_context.set_ephemeral(ephemeral=ephemeral)
         try:
-            await opened.starter.join(session, tuple(joined))
+            await opened.starter.join(session, joined)
             await opened.starter.start(session)
         except BaseException:
             opened.sessions.forget(session)

@@ -431,6 +431,8 @@ class SessionStarter:
         async with session.starting:
             await self._in_time(session, self._open(session, anew=True))
         session.in_context.opens_reply = True
+        session.in_context.inject(session.pending.in_opening)
+        session.pending.in_opening = ()
         return session.opening
 
     async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
@@ -524,6 +526,7 @@ class SessionStarter:
         if session.session_id == session_id:
             session.opening_state = None if late else state  # what is missing is looked for again
             text = f"{opening}\n\n{session.digest}".strip()
+            session.pending.in_opening = [item for item in items if item[0] in waiting]
             session.open_with(text, [item for item in items if item[0] not in waiting], partial=late)
 
     async def _digest(self, session: Session, now: datetime) -> str:

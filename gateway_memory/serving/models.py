@@ -10,10 +10,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from gateway_memory.identity import Facts
-from gateway_memory.scope import is_name
+from gateway_memory.scope import LONGEST_NAME, is_name
 
 
 def _visible(text: str) -> str:
+    if (length := len(text.encode("utf-8", "replace"))) > LONGEST_NAME:
+        raise ValueError(f"expected at most {LONGEST_NAME} bytes in UTF-8, and not {length}")
     if not is_name(text):
         raise ValueError("expected a visible character, and no control character")
     return text
