@@ -2,12 +2,12 @@
 
 It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
 new, label): a logistic regression over the vectors of both, the words of the newer one and what the words of both
-have to do with each other tells those that replace the older one from those that stand beside it ("change"). Which of
-several older lines a statement may change at all is told by a second one ("about"), without words: it tells the pairs
-that replace or repeat from statements that are paired with another line of the hand. Beside the weights stands what
-is found of each hand when trained on the others: the area under the curve, and the share of changes found where 5 and
-2 % of the neighbours are taken for one, and from which log-odds on. tests/data/changed_minds.jsonl is always left
-out.
+have to do with each other tells those that replace the older one from those that stand beside it, as small talk does
+beside any line ("change"). Which of several older lines a statement may change at all is told by a second one
+("about"), without words: it tells the pairs that replace or repeat from statements that are paired with another line of
+the hand. Beside the weights stands what is found of each hand when trained on the others: the area under the curve, and
+the share of changes found where 5 and 2 % of the neighbours are taken for one, and from which log-odds on.
+tests/data/changed_minds.jsonl is always left out.
 """
 
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from train_meanings import Said, Vectors, area, encode, lines_of, logistic, packed
+from train_meanings import SAID, Said, Vectors, area, encode, lines_of, logistic, packed
 
 from extractor.language.kind import is_chinese
 from extractor.meaning import OF_PAIRS, meaning_of, words_of
@@ -26,7 +26,8 @@ from recall.encoding.encoder import BundledEncoder
 RIDGE = 3.0
 WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0, "relation": 1.0}
 FALSE = (0.05, 0.02)
-CROSSED = "crossed"
+CROSSED, TALK = "crossed", "talk"
+NEAREST = 10  # older lines, of which one stands before small talk
 DRAWN = ((3, 30), (20, 100))  # among the other lines, the nearest first
 ABOUT = "Whether a statement changes an older one, by the vectors and words of both."
 ROOT = Path(__file__).parent.parent
@@ -94,6 +95,22 @@ def crossed(encoder: BundledEncoder, rows: list[Row]) -> list[Row]:
     return pairs
 
 
+def talk(encoder: BundledEncoder, rows: list[Row]) -> list[Row]:
+    """Small talk, which changes no line, each with a near older line of the pairs."""
+    said = [
+        row
+        for path in sorted(SAID.glob("chat*.jsonl"))
+        for row in map(json.loads, path.read_text("utf-8").splitlines())
+    ]
+    texts = [row["text"] for row in said if row["act"] == "talk"]
+    olds = sorted({row["old"] for row in rows if row["hand"] != LEFT_OUT.stem})
+    drawn, near = random.Random(1), encode(encoder, texts) @ encode(encoder, olds).T
+    return [
+        {"old": olds[drawn.choice(np.argsort(-cosines)[:NEAREST])], "new": text, "label": "beside", "hand": TALK}
+        for text, cosines in zip(texts, near, strict=True)
+    ]
+
+
 def about(said: Said, rows: list[Row]) -> Vectors:
     """What tells the older lines that a statement may change from the others."""
     wordless = Said(said.vectors, said.rows, said.places, np.zeros_like(said.weights))
@@ -105,7 +122,7 @@ def about(said: Said, rows: list[Row]) -> Vectors:
 def report(said: Said, rows: list[Row]) -> list[str]:
     """What is found of each hand when trained on the others."""
     lines = []
-    for hand in sorted({row["hand"] for row in rows}):
+    for hand in sorted({row["hand"] for row in rows} - {TALK}):
         its = np.array([row["hand"] == hand for row in rows])
         scores = said.those(its).scores(solved(said, rows, hand))
         label = np.array([row["label"] for row in rows])[its]
@@ -123,7 +140,9 @@ def main() -> None:
     """Fit the weights and write their table."""
     encoder = BundledEncoder()
     rows = hands()
-    every = [*rows, *crossed(encoder, rows)]
+    others = crossed(encoder, rows)
+    rows += talk(encoder, rows)
+    every = [*rows, *others]
     all_said = features(encoder, every)
     said = all_said.those(np.arange(len(every)) < len(rows))
     about_lines = [ABOUT, "What is found of each hand when trained on the others:", *report(said, rows)]

@@ -192,12 +192,13 @@ def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effe
     """
     telling = candidate.telling or 0.0
     is_wish = traits_of(candidate.category).directive
-    if odds is None or is_wish or telling < TELLS_OF_CHANGE or read(candidate.content).asks:
+    if odds is None or is_wish or odds < ASKED or read(candidate.content).asks:
         return None
     plainly = telling >= TELLS_ONLY_OF_CHANGE
-    if odds >= CHANGED and (plainly or not candidate.only_as):
-        return _Effect("supersede", memory, "changed_mind", odds)
-    return _Effect("add", memory, "asked", odds) if odds >= ASKED and plainly else None
+    if candidate.only_as and not plainly:
+        return None  # it is worth nothing else
+    changes = odds >= CHANGED and telling >= TELLS_OF_CHANGE
+    return _Effect("supersede" if changes else "add", memory, "changed_mind" if changes else "asked", odds)
 
 
 def _agree(odds: float, estimated: float | None, cosine: float | None) -> bool:
