@@ -3,9 +3,9 @@
 It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
 (text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), what asks
 to keep something ("note": "what" of its row is the part that is asked for, which asks no more), what is not its
-speaker's own or only supposed ("borrowed"), and what is about the memory itself ("meta"), and what it asks of it (the
-"intent" of its row). Of the parts of a message they tell which takes back what was said before it ("unsays"), corrects
-it ("mends"), or announces another's words behind it ("introduces").
+speaker's own or only supposed ("borrowed"), what only asks something ("question"), and what is about the memory itself
+("meta"), and what it asks of it (the "intent" of its row). Of the parts of a message they tell which takes back what
+was said before it ("unsays"), corrects it ("mends"), or announces another's words behind it ("introduces").
 
 `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten minutes.
 `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractor.language.sentences import sentences
-from extractor.meaning import ACTS, NOTE, WORDS, Act, Kind, Part, direction_of, words_of
+from extractor.meaning import ACTS, NOTE, QUESTION, WORDS, Act, Kind, Part, direction_of, words_of
 from extractor.parts import parts_of
 from recall.encoding.encoder import BundledEncoder
 
@@ -45,6 +45,8 @@ ACT_OF: dict[str, Act] = {
     "recall_all": "recall",
     "recall_when": "recall",
     "dont_note_this": "not_note",
+    "capability": "recall",
+    "note_empty": "recall",
 }
 PART_OF: dict[str, Part] = {"unsay": "unsays", "mend": "mends", "introduce": "introduces"}
 PART = "part"  # of a message in which it does nothing to the others
@@ -177,6 +179,13 @@ def labels_of(rows: list[Row]) -> dict[Kind, tuple[Which, Which]]:
     }
 
 
+def of_questions(rows: list[Row]) -> tuple[Which, Which]:
+    """The same for what only asks, with a question mark or without."""
+    labelled = np.array(["keep" in row for row in rows])
+    asks = np.array([row["act"] in ("ask_self", "ask_world") and not row.get("keep") for row in rows])
+    return labelled, asks
+
+
 def of_parts(rows: list[Row]) -> dict[str, tuple[Which, Which]]:
     """The same for what a part of a message does to the others. A change or what is borrowed may do it, too."""
     act = np.array([row["act"] for row in rows])
@@ -213,10 +222,10 @@ def recall(scores: Vectors, right: Which) -> float:
     return float(hits[precise].max() / right.sum()) if precise.any() else 0.0
 
 
-def packed(solution: Vectors) -> Direction:
-    """A direction as it is written, a byte a weight."""
+def packed(solution: Vectors, most: float = 0.0) -> Direction:
+    """A direction as it is written, a byte a weight. most: of the weights that share its step, 0 for its own."""
     direction, intercept = solution[:-1], float(solution[-1])
-    step = float(np.abs(direction).max()) / 127
+    step = (most or float(np.abs(direction).max())) / 127
     return step, intercept, base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
 
 
@@ -278,7 +287,7 @@ def main() -> None:
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, (used, of_kind) in labels_of(rows).items():
         directions[kind] = fitted(said.those(used), of_kind[used])
-    for part, (used, of_part) in of_parts(rows).items():
+    for part, (used, of_part) in {QUESTION: of_questions(rows), **of_parts(rows)}.items():
         directions[part] = fitted(said.those(used).folded(WORDS_OF_ACTS), of_part[used])
     directions |= acts(said, rows)
     TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")

@@ -2,6 +2,7 @@
 
 from gateway_memory.ground.tables import has_han as has_han
 
+from .asked import asked_for as asked_for
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
 from .cleaning.injection import without_commands as without_commands
@@ -20,7 +21,6 @@ from .meaning import TOLD_BESIDE as TOLD_BESIDE
 from .meaning import Act as Act
 from .meaning import Meaning as Meaning
 from .meaning import Part as Part
-from .meaning import asked_for as asked_for
 from .meaning import asked_of_memory as asked_of_memory
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of

@@ -42,6 +42,7 @@ TOLD_BESIDE: Final = frozenset[Act]({"correct", "resume"})
 """Requests that may tell something: "you have it wrong, my birthday is the 4th of May"."""
 NOTE: Final = "note"
 """What is said in much the same words, and asks to keep something."""
+QUESTION: Final = "question"
 
 _TABLE: Final = table("directions")
 _OF_PAIRS: Final = table("changes")
@@ -60,7 +61,7 @@ _LONGEST_STEP: Final = 6
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.4
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_AT_ALL: Final = -3.0
+_KEEP_AT_ALL: Final = -3.2
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
@@ -68,6 +69,7 @@ _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
+_QUESTION: Final = 1.4
 _DOES: Final[Mapping[Part, float]] = {"unsays": -0.7, "mends": -1.4, "introduces": -0.3}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
@@ -76,7 +78,6 @@ SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IG
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
 _CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)")
-_AROUND: Final = " \t,，、:：;；-–—*_。.!！"
 _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
@@ -89,7 +90,7 @@ class Meaning:
     The others are log-odds. keep: that it is worth keeping. wish: that it wishes something of the assistant for good.
     note: that it asks to keep something. borrowed: that it is a text, a part or a supposition, and not its speaker's
     own. meta: that it asks something of the memory itself: "forget what I said". asks: what it most likely asks of it;
-    None where that is most unlikely, or where it rather asks to keep something.
+    None where that is most unlikely, or where it rather asks to keep something. question: that it only asks something.
     """
 
     change: float
@@ -98,6 +99,7 @@ class Meaning:
     note: float
     borrowed: float
     meta: float
+    question: float
     asks: Act | None
 
     @property
@@ -112,11 +114,12 @@ def direction_of(name: str) -> tuple[float, float, "array[int]"]:
 
     name: a kind, or "asks …" for an act or a note.
     """
-    return _direction(_TABLE, name)
+    return direction_in(_TABLE, name)
 
 
 @cache
-def _direction(of: Table, name: str) -> tuple[float, float, "array[int]"]:
+def direction_in(of: Table, name: str) -> tuple[float, float, "array[int]"]:
+    """Return the step, the intercept and the weights of a direction in a table."""
     entries = dict(of.texts(name))
     return float(entries["step"]), float(entries["intercept"]), array("b", base64.b64decode(entries["weights"]))
 
@@ -131,7 +134,7 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
     if kinds["meta"] >= _PERHAPS_ASKED:
         act = max((*ACTS, NOTE), key=lambda act: _directed(f"asks {act}", vector, words))
         asks = next((each for each in ACTS if each == act), None)
-    return Meaning(**kinds, asks=asks)
+    return Meaning(**kinds, question=_directed(QUESTION, vector, words), asks=asks)
 
 
 def does_of(text: str, vector: Sequence[float], encoder: str) -> Part | None:
@@ -177,7 +180,7 @@ def change_of(
 def _of_pair(
     kind: str, columns: Sequence[float], words: Mapping[int, float], related: Mapping[str, float]
 ) -> float | None:
-    step, intercept, weights = _direction(_OF_PAIRS, kind)
+    step, intercept, weights = direction_in(_OF_PAIRS, kind)
     of_words = weights[len(columns) :]
     if len(of_words) != (WORDS if words else 0):
         return None
@@ -221,6 +224,8 @@ def understood(  # noqa: PLR0911 - one return a rule
         return None
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
+    if sentence.question >= _QUESTION and not candidate.explicit:
+        return None
     keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
@@ -237,27 +242,9 @@ def frame_of(message: str) -> str:
 
 
 def clauses_of(text: str) -> list[str]:
-    """Return the clauses of a text, in whose first or last the asking may stand: "hold on to this, …"; [] for one."""
+    """Return the clauses of a text, in whose first or last it may be asked: "off the record, …"; [] for one."""
     clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
     return clauses if len(clauses) > 1 else []
-
-
-def asked_for(content: str, clauses: Sequence[tuple[str, Meaning | None]]) -> str:
-    """Return what shall be kept without the clauses around it that only ask to keep it."""
-    rest = list(clauses)
-    while len(rest) > 1 and _only_asks(rest[0][1]):
-        rest.pop(0)
-    while len(rest) > 1 and _only_asks(rest[-1][1]):
-        rest.pop()
-    return content if len(rest) == len(clauses) else "".join(clause for clause, _ in rest).strip(_AROUND)
-
-
-def _only_asks(meaning: Meaning | None) -> bool:
-    return (
-        meaning is not None
-        and max(meaning.note, meaning.meta) >= _NOTE
-        and meaning.keep < max(meaning.note, meaning.meta)
-    )
 
 
 def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tuple[Act | None, bool]:

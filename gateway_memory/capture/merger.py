@@ -16,7 +16,6 @@ from extractor import (
     Part,
     as_taken_back,
     asked_for,
-    clauses_of,
     differ,
     does_of,
     doubt_of,
@@ -92,14 +91,7 @@ class Merger:
         ]
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
-        clauses = [clauses_of(each.content) if each and each.explicit else [] for each in found]
-        if not any(clauses):
-            return found
-        meanings = await self._meanings([clause for each in clauses for clause in each], NEAREST_SECONDS)
-        return [
-            each and replace(each, content=asked_for(each.content, [(clause, meanings[clause]) for clause in parts]))
-            for each, parts in zip(found, clauses, strict=True)
-        ]
+        return [replace(each, content=asked_for(each.content)) if each and each.explicit else each for each in found]
 
     async def _meanings(self, texts: Sequence[str], seconds: float) -> Mapping[str, Meaning | None]:
         """Return what texts tell; None for one whose vector is not there within some seconds."""
