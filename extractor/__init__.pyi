@@ -4,6 +4,8 @@ from gateway_memory.ground.tables import has_han as has_han
 
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
+from .cleaning.hosts import answered as answered
+from .cleaning.hosts import spoken as spoken
 from .cleaning.injection import without_commands as without_commands
 from .gate import judge as judge
 from .gate import statements as statements

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
+from extractor import spoken
 from gateway_memory.capture.requests import Request, request_in
 from gateway_memory.context.builder import Context, with_notice
 from gateway_memory.edge.content import (
@@ -235,7 +236,7 @@ class ConversationCalls(Calls):
             UsageError: `message` is not text, or `at` is not a valid time.
         """
         opened = self._opened(session)
-        query = as_query(text_of(message, "message"))
+        query = as_query(spoken(text_of(message, "message")))
         at = opened.runtime.clock() if at is None else at
         instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000
@@ -279,9 +280,13 @@ class ConversationCalls(Calls):
         never quoted, and its requests are ignored. Its text, without instructions, becomes an observation of a tool of
         that name. The call returns 0.
 
+        What a host puts into a person's turn is cut: stamps, envelopes, runtime context, quoted replies. A turn in
+        which the host alone speaks, such as a heartbeat or a scheduled run, is not kept.
+
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
-        keeps none, the user asked that it is not, or the database refuses this one. `UNNUMBERED` (-1) says that it is
-        kept: it is durable on this machine, and the database gives it its number later. So whatever is not 0 was kept.
+        keeps none, the user asked that it is not, nobody speaks in it, or the database refuses this one. `UNNUMBERED`
+        (-1) says that it is kept: it is durable on this machine, and the database gives it its number later. So
+        whatever is not 0 was kept.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.
@@ -299,9 +304,10 @@ class ConversationCalls(Calls):
             await opened.starter.ready_to_write(session)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
-            if not await _kept_as_asked(opened, session, message):
+            said, answer = await opened.intake.heard(message, answer)
+            if (message.strip() and not said) or not await _kept_as_asked(opened, session, said):
                 return 0
-            return await opened.intake.accept_turn(session, message, answer, at=when, turn_id=turn_id)
+            return await opened.intake.accept_turn(session, said, answer, at=when, turn_id=turn_id)
 
     async def observe(
         self,

@@ -5,7 +5,7 @@ import secrets
 from contextlib import suppress
 from typing import Final
 
-from extractor import Cleaned, clean, without_orders
+from extractor import Cleaned, answered, clean, spoken, without_orders
 from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.ground.runtime import Runtime, compute
@@ -29,6 +29,17 @@ class TurnIntake:
         self._runtime = runtime
         self._store = store
         self._wake = wake
+
+    async def heard(self, user: str, reply: str) -> tuple[str, str]:
+        """Return what a person says in a turn, "" if the host alone speaks, and the reply without the host's marks."""
+        if len(user) + len(reply) <= _CLEANED_AT_ONCE:
+            said = spoken(user, reply)
+        else:
+            said = await compute(spoken, user, reply)
+        if user.strip() and not said:
+            self._runtime.metrics.count("turns.of_host")
+            self._runtime.metrics.reply_seen(self._runtime.clock(), 0)
+        return said, answered(reply)
 
     async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
         """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
