@@ -286,6 +286,25 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     return replace(speaker, project=known.project or None) if isinstance(speaker, Speaker) else speaker
 
 
+def sender_in_room(facts: Facts, settings: IdentitySettings) -> str:
+    """Return the key of the scope that the sender of a room's message has alone; "" if the sender is not verified.
+
+    Raises:
+        UsageError: as `who` does.
+    """
+    known = checked(facts)
+    verified = bool(known.channel and known.sender_id) and not (
+        known.channel in CHOSEN_IDS and settings.channels.get(known.channel) != "verified"
+    )
+    claims = {claim for claim, _ in _claims(known, settings, "", sender=verified)}
+    if len(claims) == 1:
+        (claim,) = claims
+        return Speaker(user=claim if isinstance(claim, Owner) else _quoted(claim)).scope.key
+    if not verified:
+        return ""
+    return Speaker(user=_joined(known.channel, known.account_id, known.sender_id)).scope.key
+
+
 def _of_no_chat(known: CheckedFacts) -> Refused:
     given = f"chat_type is {known.chat_type!r}" if known.chat_type else "chat_type is not given"
     return Refused(

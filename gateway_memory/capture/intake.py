@@ -13,6 +13,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.sessions import NewTurn, Observation
+from gateway_memory.store.journal.speakers import NOBODY, Sender, own_text, prefix_of
 from gateway_memory.store.journal.store import Store
 
 _CLEANED_AT_ONCE: Final = 8000
@@ -41,11 +42,13 @@ class TurnIntake:
             self._runtime.metrics.reply_seen(self._runtime.clock(), 0)
         return said, answered(reply)
 
-    async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
+    async def accept_turn(
+        self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str, sender: Sender
+    ) -> int:
         """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
 
         at: when it was said, in epoch seconds; None for now.
-        turn_id: the host's id, or "" to create one.
+        turn_id: the host's id, or "" to create one. sender: who speaks, where several people do.
 
         Raises:
             StoreError: the turn could not be written; nothing was stored.
@@ -57,11 +60,12 @@ class TurnIntake:
         metrics.count("turns.seen")
         now, session_id = self._runtime.clock(), session.session_id
         recalled, report = session.recalled, session.report
-        if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
+        if session.is_excluded:
             metrics.count("extraction.accept.skipped.session_type")
             metrics.reply_seen(now, 0)
             return 0
-        message, answer = await _cleaned(user), await _cleaned(reply)
+        by = sender if session.scope.kind.is_shared else NOBODY
+        message, answer = await _cleaned(own_text(user, by.name)), await _cleaned(reply)
         turn = NewTurn(
             turn_id=turn_id or secrets.token_hex(8),
             scope=session.scope.key,
@@ -77,6 +81,8 @@ class TurnIntake:
             extract=extract,
             episode=episode,
             joined=session.who.joined_keys,
+            speaker=by.key,
+            speaker_prefix=prefix_of(by.name, message.text),
         )
         try:
             with metrics.timed("after_reply"):

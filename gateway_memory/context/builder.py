@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from extractor import Cleaned, is_greeting, is_small_talk, traits_of
-from gateway_memory.capture.requests import masked_block, request_in
+from gateway_memory.capture.requests import masked_block, request_in, unkept_block
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
@@ -202,8 +202,14 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
 
 
 def with_notice(context: Context, session: Session, query: Cleaned) -> Context:
-    """Return the context with the notice for the assistant that a secret, which the user asks to keep, is masked."""
+    """Return the context with the notice for the assistant that what the user asks to keep is not kept.
+
+    A secret is masked; and of a room's talk that is not kept, that is said once.
+    """
     notice = masked_block(query) if query.secrets and session.on("autoExtract") else ""
+    if not notice and session.scope.kind.is_shared and session.is_excluded and not session.told_unkept:
+        notice = unkept_block(query)
+        session.told_unkept = bool(notice)
     return replace(context, text=f"{context.text}\n\n{notice}".strip()) if notice else context
 
 
