@@ -460,6 +460,9 @@ class ContextBuilder:
         settings, span = session.settings.auto_recall, reply.asked_span
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
+        # What waits for a person is no evidence: it would push out what is.
+        waiting = self._storage.reviews.turns(session.scope.key) if episodes else None
+        unsaid = await self.runner.run("reviews", reply.within(_JOURNAL_WITHIN), waiting) if waiting else None
         try:
             with self._runtime.metrics.timed("before_reply.recall"):
                 searches = [
@@ -475,6 +478,7 @@ class ContextBuilder:
                             only=Filter(since=span.start, until=span.end) if span else None,
                             explain=True,
                             weak=_WEAK_TRIED if self.only_tries else _WEAK,
+                            unsaid=unsaid or frozenset(),
                         ),
                         timeout_seconds=reply.left(_SEARCH_UNTIL),
                     )
@@ -516,6 +520,7 @@ class ContextBuilder:
         reply.withheld = frozenset(hit.id for hit in reply.hits if hit.kind == "episode" and hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
         likely = [each for each in exchanges if reply.asked_span or each.hit.score >= settings.min_score]
+        likely = [each for each in likely if reply.asked_span or not each.only_asks]
         fresh = not_in_context(reply.session, likely, again=reply.asked_span is not None)
         reply.in_context += [exchange.hit for exchange in likely if exchange not in fresh]
         quoted = fresh[: settings.max_results]

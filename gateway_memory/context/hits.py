@@ -9,7 +9,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import statements
+from extractor import polarity, statements
 from gateway_memory.context.blocks import told
 from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground import day_of
@@ -93,6 +93,13 @@ class Exchange:
     side: int
     answered: str = ""
     named: str = ""
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether the passage is a question of the user's that tells nothing, and that the reply did not answer."""
+        user, reply = self.sides
+        answered = bool(statements(reply)) and polarity(reply) is not False
+        return self.side == 0 and not (statements(user) or answered)
 
     def told(self, language: Language, side: int, text: str) -> str:
         """Return words with who says them."""
