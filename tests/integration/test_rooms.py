@@ -166,6 +166,17 @@ async def test_the_name_that_a_host_puts_before_a_message_is_cut(rooms: Config, 
     assert "(3)" not in kept
 
 
+@pytest.mark.parametrize(
+    "text", ["@所有人 我下周休年假", "@pim 我下周休年假", "我下周休年假 @pim", "<@U0123> @pim 我下周休年假"]
+)
+async def test_whom_a_message_calls_is_no_part_of_a_line(rooms: Config, tmp_path: Path, text: str) -> None:
+    async with GatewayMemory(rooms, tmp_path / "w") as memory:
+        await say(memory, by("8", "老王"), text)
+        kept = await lines(memory)
+    assert "老王：我下周休年假" in kept
+    assert "@" not in kept
+
+
 async def test_a_host_that_names_no_facts_names_the_sender_with_the_turn(rooms: Config, tmp_path: Path) -> None:
     async with GatewayMemory(rooms, tmp_path / "w") as memory:
         session = await memory.start_session("group", room="choir")

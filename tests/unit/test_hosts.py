@@ -83,6 +83,15 @@ def test_a_turn_of_the_host_alone_has_no_words(message: str) -> None:
         "<timestamp>Thursday, Oct 1, 2026</timestamp>\n<user_query>\n{}\n</user_query>\nJSON",
         "<environment_context>\n<cwd>JSON</cwd>\n</environment_context>\n{}",
         "{}\n\nRead HEARTBEAT.md if it exists. Always answer in JSON.",
+        "@所有人 {}",
+        "@全体成员\u2005{}",
+        "@everyone {}",
+        "<@U07JSON> {}",
+        "<!channel> {} <@!123456789>",
+        "[CQ:at,qq=7788] {}",
+        '<at user_id="ou_1">JSON</at> {}',
+        "@_user_1 {}",
+        "@小助手\u2005{}",
         "A new session was started via /new or /reset. Use JSON.\n\n{}",
     ],
 )  # fmt: skip
@@ -102,6 +111,8 @@ def test_the_persons_words_around_a_hosts_stay(around: str) -> None:
         "I keep my notes in [[porto]] and [2026-11-28] is the day.",
         "Cron runs at [10:15] on my server.",
         "提醒我：[重要] 明天交房租",
+        "My address is ona@everyone.org, and @ona_n on Mastodon.",
+        "Install @all/tools and @types/node.",
     ],
 )
 def test_what_a_person_says_of_such_things_stays_as_it_is(message: str) -> None:

@@ -11,6 +11,7 @@ UNVERIFIED: Final = "?"
 """How the key of a sender begins whom the host has not verified."""
 _LONGEST: Final = 40
 _MARKS: Final = re.compile(r"[:：\[\]<>|]+")
+_CALLED: Final = re.compile(r"\A\s*(?:@[\w.·-]{1,40}[\s,，:：]+)+(?=\S)|(?<=\S)(?:\s+@[\w.·-]{1,40})+\s*\Z")
 _NAMED: Final = re.compile(r"[^:：\n]{1,40}(?:: |：)")
 
 
@@ -44,7 +45,11 @@ def sender_of(key: str, name: str | None) -> Sender:
 
 
 def own_text(text: str, name: str) -> str:
-    """Return what somebody says without the name that a host has put before it: "[Wang] …", "Wang (5): …"."""
+    """Return what somebody says in a room, without the name that a host has put before it: "[Wang] …", "Wang (5): …".
+
+    Nor with whom it calls at its beginning or its end: "@bot …".
+    """
+    text = _CALLED.sub("", text)
     if not name or name not in text[: 3 * _LONGEST]:
         return text
     called = re.escape(name)
