@@ -80,8 +80,9 @@ class Facts:
     person: the name of the person as whom the host has verified the sender.
     message_id: the id of the message on the channel.
     project: the name of the project that the conversation is about. Whoever speaks reads the project's memory then.
-    sender_name: what the channel calls the sender. chat_title: what it calls the chat. They prove nothing, and no model
-    is told them: the page shows them in the place of ids. Of a longer one, the first 80 characters are kept.
+    sender_name: what the channel calls the sender. chat_title: what it calls the chat. They prove nothing: the page
+    shows them in the place of ids, and the lines of a room begin with the sender's. Of a longer one, the first 80
+    characters are kept.
     """
 
     key: str
