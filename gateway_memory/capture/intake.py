@@ -66,6 +66,7 @@ class TurnIntake:
             return 0
         by = sender if session.scope.kind.is_shared else NOBODY
         message, answer = await _cleaned(own_text(user, by.name)), await _cleaned(reply)
+        prefix = prefix_of(by.name, message.text) if message.text else ""
         turn = NewTurn(
             turn_id=turn_id or secrets.token_hex(8),
             scope=session.scope.key,
@@ -77,12 +78,12 @@ class TurnIntake:
             accepted_at=now.timestamp(),
             recalled=recalled,
             report=report,
-            seen=_observations_of(session, message.text, answer.text),
+            seen=_observations_of(session, prefix + message.text, answer.text),
             extract=extract,
             episode=episode,
             joined=session.who.joined_keys,
             speaker=by.key,
-            speaker_prefix=prefix_of(by.name, message.text),
+            speaker_prefix=prefix,
         )
         try:
             with metrics.timed("after_reply"):

@@ -234,3 +234,22 @@ async def test_a_quotation_names_its_speaker(rooms: Config, tmp_path: Path) -> N
         await memory.end_session(await memory.session_of(BOB), reason="reset")
         found: Any = await memory.search(await memory.session_of(ANNA), "ferry pier", kinds=["episode"])
     assert found[0].text.startswith("Bob: Yesterday the ferry")
+
+
+async def test_the_record_of_a_rooms_session_names_who_said_what(rooms: Config, tmp_path: Path) -> None:
+    async with GatewayMemory(rooms, tmp_path / "w") as memory:
+        for facts, text in (
+            (ANNA, "The printer in Brno wants 420 euro for the second prototype of the game."),
+            (BOB, "We decided to print the cards in Zlin, because the mill is cheaper."),
+            (ANNA, "The boxes come on Friday, and they are green this time."),
+            (CID, "I have to call the shop about the wooden cubes tomorrow."),
+        ):
+            await say(memory, facts, text, "Good, I have that noted for the plan of the game.")
+        session = await memory.session_of(ANNA)
+        await memory.end_session(session, reason="completed")
+        await memory.flush()
+        record = str(await memory.session_record(session))
+    for line in ("The printer in Brno", "We decided to print", "I have to call"):
+        if line in record:
+            assert any(f"{name}: {line}" in record for name in ("Anna", "Bob", "Cid"))
+    assert "decided to print" in record
