@@ -14,7 +14,7 @@ from zlib import crc32
 
 import Stemmer
 
-from gateway_memory.ground.signs import SIGN, SIGNS, plain_sign
+from gateway_memory.ground.tables import SIGN, SIGNS, plain_sign
 from recall.tables import table
 from recall.types import Entry
 
