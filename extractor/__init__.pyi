@@ -5,6 +5,8 @@ from gateway_memory.ground.tables import has_han as has_han
 from .asked import asked_for as asked_for
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
+from .cleaning.hosts import answered as answered
+from .cleaning.hosts import spoken as spoken
 from .cleaning.injection import without_commands as without_commands
 from .gate import judge as judge
 from .gate import statements as statements

@@ -76,12 +76,16 @@ def traits_of(category: str) -> Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One user message and its reply. Both have already been through `clean`."""
+    """One user message and its reply. Both have already been through `clean`.
+
+    speaker: where several people speak, the name of the one who did.
+    """
 
     id: int
     user: str
     reply: str
     at: datetime
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

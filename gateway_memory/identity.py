@@ -80,8 +80,9 @@ class Facts:
     person: the name of the person as whom the host has verified the sender.
     message_id: the id of the message on the channel.
     project: the name of the project that the conversation is about. Whoever speaks reads the project's memory then.
-    sender_name: what the channel calls the sender. chat_title: what it calls the chat. They prove nothing, and no model
-    is told them: the page shows them in the place of ids. Of a longer one, the first 80 characters are kept.
+    sender_name: what the channel calls the sender. chat_title: what it calls the chat. They prove nothing: the page
+    shows them in the place of ids, and the lines of a room begin with the sender's. Of a longer one, the first 80
+    characters are kept.
     """
 
     key: str
@@ -284,6 +285,25 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     else:
         speaker = _of_no_chat(known)
     return replace(speaker, project=known.project or None) if isinstance(speaker, Speaker) else speaker
+
+
+def sender_in_room(facts: Facts, settings: IdentitySettings) -> str:
+    """Return the key of the scope that the sender of a room's message has alone; "" if the sender is not verified.
+
+    Raises:
+        UsageError: as `who` does.
+    """
+    known = checked(facts)
+    verified = bool(known.channel and known.sender_id) and not (
+        known.channel in CHOSEN_IDS and settings.channels.get(known.channel) != "verified"
+    )
+    claims = {claim for claim, _ in _claims(known, settings, "", sender=verified)}
+    if len(claims) == 1:
+        (claim,) = claims
+        return Speaker(user=claim if isinstance(claim, Owner) else _quoted(claim)).scope.key
+    if not verified:
+        return ""
+    return Speaker(user=_joined(known.channel, known.account_id, known.sender_id)).scope.key
 
 
 def _of_no_chat(known: CheckedFacts) -> Refused:

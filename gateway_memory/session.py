@@ -13,6 +13,7 @@ from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.edge.prompts import Prompts
 from gateway_memory.identity import session_types
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.validity import Told
 from notifier import Inbox
 
@@ -311,6 +312,10 @@ class Session:
         """What was considered for the current reply."""
         self.asked: tuple[str, Requested | None] = ("", None)
         """The current message, and what it asks of the memory itself."""
+        self.sender = Sender()
+        """Who speaks in a room, as the host has said at last. A call takes it before it waits for anything."""
+        self.told_unkept = False
+        """Whether it was said that the talk of this room is not kept."""
         self.called = Called("", "")
         """What the host calls who speaks, and the chat."""
         self.called_stored = Called("", "")
@@ -345,6 +350,11 @@ class Session:
     def incognito(self) -> bool:
         """Whether this session stores nothing and recalls nothing."""
         return not any(self.on(feature) for feature in FEATURES)
+
+    @property
+    def is_excluded(self) -> bool:
+        """Whether the config keeps nothing of what is said in sessions of this type."""
+        return not set(self.types).isdisjoint(self.settings.auto_extract.exclude_session_types)
 
     @property
     def keeps_episodes(self) -> bool:

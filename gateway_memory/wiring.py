@@ -33,6 +33,7 @@ from gateway_memory.ground.runtime import Runtime, begin_in_background, compute_
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
+from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
 from gateway_memory.sync.storage import Storage, open_storage
@@ -167,9 +168,9 @@ class OpenMemory:
         await peers.start()
         run_in_background(stack, peers.run(), "peers")
 
-    async def _remember(self, session: Session, words: str) -> ReceiptLine | None:
+    async def _remember(self, session: Session, words: str, sender: Sender) -> ReceiptLine | None:
         await self.starter.ready_to_write(session)
-        return await self.saver.remember(session, words)
+        return await self.saver.remember(session, words, sender)
 
     def _open_health(self, stack: AsyncExitStack, models: Models) -> HealthKeeper:
         runtime, recaller, opened_at = self.runtime, self.storage.recaller, self.runtime.timestamp()

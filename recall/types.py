@@ -113,7 +113,8 @@ class SearchRequest:
     out. min_score: of each hit. now: epoch seconds. preceding: the turns before the message, the oldest first. only:
     which memories may be found. explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search
     on request and no message: it waits for an encoder that is being loaded, and for the vectors of what was just saved,
-    and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
+    and recency counts less. weak: how many of those below `min_score` are returned, apart from the others. unsaid: the
+    turns of which no passage may be found.
     """
 
     scope: str
@@ -127,6 +128,7 @@ class SearchRequest:
     explain: bool = False
     asked: bool = False
     weak: int = 0
+    unsaid: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

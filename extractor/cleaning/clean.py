@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from extractor.tables import table
 from extractor.types import Cleaned
 
+from .hosts import without_labels
 from .masking import checked, forms, in_columns, joined, names, pairs, placed
 
 _AROUND = 600
@@ -444,12 +445,11 @@ def _without_blocks(text: str) -> tuple[str, int]:
     for name, may_match in (  # looking for a word is faster than a search
         ("quoted memory", "gm:" in text or "- (" in text or "* (" in text),
         ("comment", "gm:" in text or "- (" in text or "* (" in text),
-        ("metadata", "trusted" in text and "):" in text),
-        ("message id", "[message_id:" in text),
     ):
         text, count = _EXACT[name].subn("", text) if may_match else (text, 0)
         blocks += count
-    return text, blocks
+    text, count = without_labels(text)
+    return text, blocks + count
 
 
 def _without_fences(text: str) -> tuple[str, int]:

@@ -276,7 +276,7 @@ def _fits(group: str, shape: str, value: str, link: str) -> bool:
     if group in _FEWEST_DIGITS:
         return sum(map(str.isdigit, value)) >= _FEWEST_DIGITS[group]
     if group == "cookie":
-        return len(value) > 7 and not value.isalpha()  # noqa: PLR2004
+        return len(value) > 7 and not value.isalpha() and not _PATTERNS["address"].fullmatch(value)  # noqa: PLR2004
     if (
         (group == "bare" and shape not in ("d4", "d8", "hash", "parts", "groups"))
         or (group == "access" and shape not in _GROUPS["strong"] and not (shape == "mixed" and len(value) > 7))  # noqa: PLR2004

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from extractor.tables import table
+from gateway_memory.ground.tables import signs_in
 
 _TABLE: Final = table("things")
 _PATTERNS: Final = _TABLE.patterns()
@@ -60,8 +61,8 @@ def left_behind(text: str) -> str:
 
 @lru_cache(maxsize=512)  # a statement is compared with several others
 def statement_words(text: str) -> frozenset[str]:
-    """Return the content words: lower case, English without common endings, Han as pairs of characters."""
-    words: set[str] = set()
+    """Return the content words: lower case, English without common endings, Han as pairs of characters, emoji."""
+    words: set[str] = set(signs_in(text))
     text = text.lower().replace("’", "'").replace(" after all", "")
     for token in re.findall(r"[a-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w.+#'-])*|[\u3400-\u9fff]+", text):
         if token[0] >= "\u3400":

@@ -81,7 +81,7 @@ def believed(
             *((text, turn.at.date()) for turn in trusted for text in (turn.user, turn.reply)),
             *((text, day) for text in (*(each.text for each in known), *(each.text for each in kept))),
         ],
-        (speaker, *named),
+        (speaker, *named, *(turn.speaker for turn in given if turn.speaker)),
     )
     ids = {*(each.id for each in known), *(each.id for each in kept)}
 
@@ -89,6 +89,8 @@ def believed(
         about = entry.get("about")
         named = about if isinstance(about, str) and about in candidate.content and not _OF_USER.match(about) else ""
         replaced = entry.get("replaces")
+        if turn.speaker:  # of several people, "the user" is the one who said it
+            named = named or turn.speaker
         candidate = replace(
             candidate,
             type="O" if traits_of(candidate.category).standing else "B" if _OF_USER.match(candidate.content) else "W",
@@ -97,7 +99,8 @@ def believed(
             cues=_cues(entry.get("cues")),
             holds=_holds(entry.get("holds"), candidate, turn, said),
         )
-        return _problem(candidate.content, said, now) or ("" if said.has_person(named) else "not_said"), candidate
+        known_name = named == turn.speaker or said.has_person(named)
+        return _problem(candidate.content, said, now) or ("" if known_name else "not_said"), candidate
 
     return _read(answer, given, read)
 

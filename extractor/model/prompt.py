@@ -160,7 +160,8 @@ def _exchange(turn: Turn, longest: int, reply: str, *, shown: int = LONGEST_ASKE
     if len(end) > shown:
         end = end[-shown:]
         end = end[end.find(" ") + 1 :]  # no half word
-    return [f"{who}: {as_data(text)}" for who, text in (("User", user), ("Assistant", end)) if text]
+    user_name = f"User ({turn.speaker})" if turn.speaker else "User"
+    return [f"{who}: {as_data(text)}" for who, text in ((user_name, user), ("Assistant", end)) if text]
 
 
 def _asks_or_lists(reply: str) -> bool:

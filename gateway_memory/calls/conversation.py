@@ -4,11 +4,13 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
+from extractor import spoken
 from gateway_memory.capture.requests import Request, request_in
 from gateway_memory.context.builder import Context, with_notice
 from gateway_memory.edge.content import (
@@ -23,11 +25,12 @@ from gateway_memory.edge.content import (
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Metrics, Runtime
-from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
+from gateway_memory.identity import Facts, Refused, Speaker, sender_in_room, who, without_secrets
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import FEATURES, Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.journal.sessions import End
+from gateway_memory.store.journal.speakers import UNVERIFIED, Sender, sender_of
 from gateway_memory.store.report import OF_SESSION, ReplyReport, Requested
 from gateway_memory.wiring import OpenMemory
 from recall import RecallError
@@ -235,7 +238,7 @@ class ConversationCalls(Calls):
             UsageError: `message` is not text, or `at` is not a valid time.
         """
         opened = self._opened(session)
-        query = as_query(text_of(message, "message"))
+        query = as_query(spoken(text_of(message, "message")))
         at = opened.runtime.clock() if at is None else at
         instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000
@@ -267,6 +270,8 @@ class ConversationCalls(Calls):
         at: datetime | None = None,
         turn_id: str = "",
         provenance: str = "",
+        sender: str = "",
+        sender_name: str = "",
     ) -> int:
         """Accept a turn. It is durable when this returns, and is processed in the background.
 
@@ -279,9 +284,16 @@ class ConversationCalls(Calls):
         never quoted, and its requests are ignored. Its text, without instructions, becomes an observation of a tool of
         that name. The call returns 0.
 
+        sender, sender_name: in a room, who speaks: an id that stays, and what others call them. By default, the sender
+        of the facts by which `session_of` returned the session; a name alone is its own id.
+
+        What a host puts into a person's turn is cut: stamps, envelopes, runtime context, quoted replies. A turn in
+        which the host alone speaks, such as a heartbeat or a scheduled run, is not kept.
+
         Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
-        keeps none, the user asked that it is not, or the database refuses this one. `UNNUMBERED` (-1) says that it is
-        kept: it is durable on this machine, and the database gives it its number later. So whatever is not 0 was kept.
+        keeps none, the user asked that it is not, nobody speaks in it, or the database refuses this one. `UNNUMBERED`
+        (-1) says that it is kept: it is durable on this machine, and the database gives it its number later. So
+        whatever is not 0 was kept.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.
@@ -295,13 +307,15 @@ class ConversationCalls(Calls):
                 f"turn_id={shortened(turn_id)}: expected visible characters, of at most {LONGEST_NAME} bytes in UTF-8"
             )
         provenance = text_of(provenance, "provenance")
+        by = speaking(session, text_of(sender, "sender"), text_of(sender_name, "sender_name"))
         async with session.writing:
             await opened.starter.ready_to_write(session)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
-            if not await _kept_as_asked(opened, session, message):
+            said, answer = await opened.intake.heard(message, answer)
+            if (message.strip() and not said) or not await _kept_as_asked(opened, session, said):
                 return 0
-            return await opened.intake.accept_turn(session, message, answer, at=when, turn_id=turn_id)
+            return await opened.intake.accept_turn(session, said, answer, at=when, turn_id=turn_id, sender=by)
 
     async def observe(
         self,
@@ -415,6 +429,8 @@ class ConversationCalls(Calls):
     async def session_of(self, facts: Facts, *, ephemeral: bool = False) -> Session:
         """Open or resume the session of the one who is speaking. Call it for each message: a key can be shared.
 
+        In a room, the next call for the session (`after_reply`, `command`, `save_fact`) is this sender's.
+
         ephemeral: as in `start_session`.
 
         Raises:
@@ -426,9 +442,23 @@ class ConversationCalls(Calls):
         if isinstance(speaker, Refused):
             raise RefusedError(speaker.reason)
         session = await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
+        key = ""
+        if session.scope.kind.is_shared:
+            key = await self._sender_key(facts)
         if facts.sender_name or facts.chat_title:
             session.called = Called(shown_name(facts.sender_name), shown_name(facts.chat_title))
+        session.sender = sender_of(key, facts.sender_name) if key else Sender()  # at last: the next call takes it
         return session
+
+    async def _sender_key(self, facts: Facts) -> str:
+        """Return whose words a message in a room is: by links one person on all channels."""
+        opened = self._opened()
+        key = sender_in_room(facts, opened.runtime.settings_of(facts.key).identity)
+        if not key:
+            return f"{UNVERIFIED}{shown_name(facts.sender_name)}"
+        with suppress(StoreError):  # then by the channel alone
+            return (await opened.links.resolved(Scope.parse(key))).key
+        return key
 
     async def open_sessions(self, key: str) -> list[Session]:
         """Return the open sessions of a key in every scope, also those that an earlier process left open.
@@ -458,6 +488,11 @@ class ConversationCalls(Calls):
             StoreError: the session could not be started.
         """
         return await self._opened(session).starter.opening(session)
+
+
+def speaking(session: Session, sender: str, name: str) -> Sender:
+    """Return who speaks in a session: whom a call names, else the sender of the facts that returned the session."""
+    return sender_of(sender or f"{UNVERIFIED}{shown_name(name)}", name) if sender or name else session.sender
 
 
 def _checked_key(key: str) -> str:

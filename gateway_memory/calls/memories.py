@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import date, datetime
 from typing import Any, Final, Literal, Unpack, get_args
 
-from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
+from gateway_memory.calls.conversation import ConversationCalls, only_our_errors, speaking
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
@@ -269,6 +269,8 @@ class MemoryCalls(ConversationCalls):
         on: str = "",
         until: str = "",
         every: str = "",
+        sender: str = "",
+        sender_name: str = "",
     ) -> str:
         """Save a fact that the agent states, and return its id; that of the review if a person must approve it first.
 
@@ -282,12 +284,14 @@ class MemoryCalls(ConversationCalls):
         on, until, every: when it holds, "" for what the text tells. The line says it at its end. on: "2026-11-29",
         "2026-11-29 15:00" or "2026-11-29/2026-12-03". until: its last day, as "2026-12-01". every: "tuesday", "monday
         and thursday", "5" of each month, "03-14" of each year.
+        sender, sender_name: in a room, who says it, as in `after_reply`.
 
         Raises:
             UsageError: the type is unknown, the confidence is out of range, a value is not text, or no such day.
             StoreError: the fact could not be written.
         """
         opened = self._opened(session)
+        by = speaking(session, text_of(sender, "sender"), text_of(sender_name, "sender_name"))
         if type not in get_args(MemoryType):
             raise UsageError(f"type={type!r}: expected W, B, O or S")
         confidence = share_of(confidence, "confidence")
@@ -298,7 +302,7 @@ class MemoryCalls(ConversationCalls):
             raise UsageError(str(error)) from error
         await opened.starter.ready_to_write(session)
         outcome = await opened.saver.save_fact(
-            session, content=text, type=type, entities=named, confidence=confidence, holds=holds
+            session, content=text, type=type, entities=named, confidence=confidence, holds=holds, sender=by
         )
         return outcome.id if outcome else ""
 

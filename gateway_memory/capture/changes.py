@@ -29,6 +29,7 @@ from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.ledger import UndoEntry
+from gateway_memory.store.journal.speakers import NOBODY, Sender, unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import (
@@ -229,7 +230,9 @@ class Saves:
 
     async def _save(self, scope: Scope, group: Sequence[_Save]) -> Sequence[_Save]:
         """Save the first calls of a group that do not touch each other's memories; return the others."""
-        near = await self._merger.near(scope, [save.candidate for save in group])
+        near = await self._merger.near(
+            scope, [save.candidate for save in group], [save.source.speaker for save in group]
+        )
         decisions = await compute(_decisions, group, near)
         room = await self._merger.room(scope)
         drafts: dict[_Save, Draft] = {}
@@ -301,6 +304,7 @@ class MemoryChanges(Changer):
             today = self._runtime.date_of(self._runtime.timestamp())
             holds = holds_of(text, today, standing=traits_of(memory.category).standing)
             text = text if holds.exact else with_note(text, holds)
+            text = memory.text.removesuffix(unnamed(memory.text, memory.speaker)) + unnamed(text, memory.speaker)
             expires = holds.last.isoformat() if holds.last else ""
             new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0, expires=expires)
             draft.added.append(new)
@@ -327,14 +331,20 @@ class MemoryChanges(Changer):
             draft.note(verdict, "command", memory, turn=turn)
         self._runtime.metrics.count(f"feedback.{verdict}")
 
-    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | UndoRefused | None:
+    async def undo(
+        self, scope: Scope, *, only: str = "", sender: Sender = NOBODY
+    ) -> tuple[float, Plan] | UndoRefused | None:
         """Undo the newest active change of a scope or of one memory; return None if there is none.
+
+        sender: who asks for it in a room; what changes the lines of others is not theirs to undo.
 
         Returns the time of the change, and the plan that undid it.
         """
         refused: UndoRefused | None = None
         async with self._executor.writing(scope):
             for change in await self._storage.ledger.undoable(scope.key, UNDONE_WITHIN):
+                if scope.kind.is_shared and not _is_theirs(change.plan, sender):
+                    continue
                 plan = await self._inverse(scope, change, only)
                 if isinstance(plan, UndoRefused):
                     refused = refused or plan
@@ -402,10 +412,11 @@ class MemoryChanges(Changer):
                 return None
             memory = review.memory
             candidate = _candidate(review, text, self._runtime.date_of(memory.at))
-            source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn)
+            by = {"speaker": memory.speaker, "prefix": memory.text.removesuffix(unnamed(memory.text, memory.speaker))}
+            source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn, **by)
             draft.settled.append(Settled(id=identity, state="approved"))
             draft.reviewed, draft.room = True, await self._merger.room(scope)
-            (near,) = await self._merger.near(scope, [candidate])
+            (near,) = await self._merger.near(scope, [candidate], [memory.speaker])
             await self._merger.draft_candidate(source, candidate, near, draft)
             (outcome,) = draft.outcomes
             texts = {each.stored.entry.id: each.stored.entry.text for each in near}
@@ -439,6 +450,12 @@ class MemoryChanges(Changer):
         return review if review and review.state == "waiting" else None
 
 
+def _is_theirs(plan: Plan, sender: Sender) -> bool:
+    """Return whether somebody may undo a change of a room."""
+    changed = [*plan.added, *(item.memory for item in plan.retired), *(item.memory for item in plan.moved)]
+    return all(sender.may_change(memory.speaker) for memory in changed)
+
+
 def _names(plan: Plan, identity: str) -> bool:
     """Return whether an id is that of the exchange or the session that the plan has forgotten."""
     removed = [item.memory for item in plan.retired]
@@ -451,7 +468,7 @@ def _candidate(review: Review, text: str, day: date) -> Candidate:
     """Return a review's candidate as one that its person asked to remember. day: on which it was said."""
     memory = review.memory
     return Candidate(
-        content=text or plain_of(memory.text),
+        content=text or plain_of(unnamed(memory.text, memory.speaker)),
         category=memory.category,
         type=memory.type if memory.type in ("B", "O") else "W",
         importance=memory.importance,

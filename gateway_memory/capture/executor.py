@@ -19,6 +19,7 @@ from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled, State
@@ -92,11 +93,17 @@ class Draft:
         )
 
 
-def source_of(scope: str, session_key: str, session_id: str, at: float, *, turn: int = 0) -> PendingTurn:
-    """Return the source of a memory that is not read from a turn: its session, and for a review its turn."""
+def source_of(
+    scope: str, session_key: str, session_id: str, at: float, *, turn: int = 0, speaker: str = "", prefix: str = ""
+) -> PendingTurn:
+    """Return the source of a memory that is not read from a turn: its session, and for a review its turn.
+
+    speaker, prefix: as a turn has them.
+    """
     return PendingTurn(
-        id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at
-    )
+        id=turn, scope=scope, session_key=session_key, session_id=session_id, user="", reply="", at=at, accepted_at=at,
+        speaker=speaker, speaker_prefix=prefix,
+    )  # fmt: skip
 
 
 def shared_for(candidate: Candidate, joined: Sequence[Scope]) -> Scope | None:
@@ -117,7 +124,8 @@ def _kind(turn: PendingTurn) -> tuple[str, bool]:
 
 def as_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
     """Return a turn of the journal in the extractor's form."""
-    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
+    speaker = turn.speaker_prefix.rstrip(":： ")
+    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone), speaker=speaker)
 
 
 def known(near: Near) -> Known:
@@ -142,9 +150,9 @@ def drafted(memory: MemoryRecord, text: str, turn: int = 0) -> Known:
     """
     return Known(
         id=memory.id,
-        text=plain_of(memory.text),
+        text=(said := plain_of(unnamed(memory.text, memory.speaker))),
         cosine=None,
-        overlap=text_overlap(plain_of(memory.text), text),
+        overlap=text_overlap(said, text),
         importance=memory.importance,
         same_message=memory.turn == turn > 0,
         on=noted_days(memory.text),
@@ -191,9 +199,10 @@ def _wishes(text: str) -> bool:
 def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: str, file: str) -> MemoryRecord:
     """Return a candidate as a memory that comes from a turn. Its line tells when it holds (see `in_time`)."""
     holds = candidate.holds or Holds(exact=True)
+    text = candidate.content if holds.exact else with_note(candidate.content, holds)
     return MemoryRecord(
         id=identity,
-        text=one_line(candidate.content if holds.exact else with_note(candidate.content, holds)),
+        text=one_line(turn.speaker_prefix + text),
         file=file,
         at=turn.at,
         session_key=turn.session_key,
@@ -207,6 +216,7 @@ def record_of_candidate(candidate: Candidate, turn: PendingTurn, *, identity: st
         turn=turn.id,
         expires=holds.last.isoformat() if holds.last else "",
         quote=one_line(candidate.quote),
+        speaker=turn.speaker,
     )
 
 

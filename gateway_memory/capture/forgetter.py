@@ -13,6 +13,7 @@ from gateway_memory.ground.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Retired, Settled
@@ -33,7 +34,7 @@ class Forgetter(Changer):
         """Forget a memory; return it, and those that say the same. The journal keeps them for an undo."""
         async with self._executor.drafting(scope, "command") as draft:
             memory = await self._merger.memory(scope, stored)
-            memories = [memory, *await self._alike(scope, [memory.text], {memory.id})]
+            memories = [memory, *await self._alike(scope, [memory.text], {memory.id}, {memory.speaker})]
             await self._forget(draft, memories, reason, turn=turn)
         return memories
 
@@ -109,7 +110,9 @@ class Forgetter(Changer):
         """
         if request.act == "forget_last":
             turns = await self._storage.episodes.of_session(scope.key, turn.session_id)
-            if last := max((each for each in turns if each < turn.id), default=0):
+            said = (await self._storage.episodes.quotable(scope.key, turns)).episodes
+            theirs = (each for each in turns if each in said and Sender(turn.speaker).may_change(said[each].speaker))
+            if last := max((each for each in theirs if each < turn.id), default=0):
                 await self.exchange(scope, last)
         elif request.act == "forget" and terms_of(request.what):
             await self._forget_named(scope, turn, request.what)
@@ -118,13 +121,24 @@ class Forgetter(Changer):
     async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> None:
         await self._storage.follower.refresh(scope)
         nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        meant = memories_meant(what, nearest)
+        others = await self._of_others(scope, turn, nearest)
+        meant = memories_meant(what, [item for item in nearest if item.stored.entry.id not in others])
+        if others and not meant.possible and memories_meant(what, nearest).possible:
+            return  # somebody else has said it
         # A command has withheld it before, which this turn repeats; and one to the machine is no wish of the user.
         done = (await self._storage.ledger.withheld(scope.key)).says(what) or without_commands(what) != what
         if meant.certain:
             await self.memory(scope, meant.certain, reason=_BY_WISH, turn=turn.id)
         elif not (meant.possible or done):
             await self._withhold(scope, turn, what)
+
+    async def _of_others(self, scope: Scope, turn: PendingTurn, near: Sequence[Near]) -> set[str]:
+        """Return the ids of memories that others than a turn's speaker have said in a room."""
+        by = Sender(turn.speaker)
+        if by.is_host or not scope.kind.is_shared:
+            return set()
+        known = await self._storage.ledger.memories(scope.key, [item.stored.entry.id for item in near])
+        return {each.id for each in known.values() if not by.may_change(each.speaker)}
 
     async def _all_said(self, scope: Scope) -> list[Episode]:
         """Return all exchanges of a scope, oldest first."""
@@ -140,7 +154,7 @@ class Forgetter(Changer):
         """
         async with self._executor.writing(scope):
             for text, at in forgotten.items():
-                memories = [each for each in await self._alike(scope, [text], set()) if each.at <= at]
+                memories = [each for each in await self._alike(scope, [text], set(), {""}) if each.at <= at]
                 if memories:
                     draft = Draft(scope, "command")
                     await self._forget(draft, memories, "linked", turn=0)
@@ -179,7 +193,8 @@ class Forgetter(Changer):
         memories = {identity: each for identity, each in memories.items() if is_writable(each.file)}
         texts = [sentence for episode in episodes for sentence in await compute(statements, episode.user)]
         texts += [each.text for each in memories.values() if each.type != "S"]
-        memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
+        speakers = {episode.speaker for episode in episodes} | {each.speaker for each in learnt}
+        memories |= {each.id: each for each in await self._alike(scope, texts, set(memories), speakers)}
         reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
         draft.settled += [Settled(id=each.memory.id, state="forgotten") for each in reviews]
         names = [*(self._name(episode) for episode in episodes), *sessions]
@@ -198,8 +213,13 @@ class Forgetter(Changer):
         file = day_file(self._runtime.day_of(at))
         return MemoryRecord(id=new_id(), text=text, file=file, at=at, session_key=key, category=category, turn=turn)
 
-    async def _alike(self, scope: Scope, texts: Sequence[str], besides: set[str]) -> list[MemoryRecord]:
-        """Return the memories that say the same as one of these texts, beside some."""
+    async def _alike(
+        self, scope: Scope, texts: Sequence[str], besides: set[str], speakers: set[str]
+    ) -> list[MemoryRecord]:
+        """Return the memories that say the same as one of these texts, beside some.
+
+        speakers: in a room, who may have said it.
+        """
         lines = [one_line(text) for text in dict.fromkeys(texts)]
         near = await self._storage.recaller.nearest_each(scope.key, lines, NEAREST, timeout_seconds=NEAREST_SECONDS)
         pairs = [
@@ -212,7 +232,8 @@ class Forgetter(Changer):
         same = await compute(
             lambda: {item.stored.entry.id: item.stored for line, item in pairs if _is_same(line, item)}
         )
-        return [await self._merger.memory(scope, stored) for stored in same.values()]
+        memories = [await self._merger.memory(scope, stored) for stored in same.values()]
+        return [each for each in memories if not scope.kind.is_shared or each.speaker in speakers]
 
     async def _forget(
         self, draft: Draft, memories: list[MemoryRecord], reason: str, turn: int | None = None, more: Sequence[str] = ()

@@ -5,7 +5,7 @@ import secrets
 from contextlib import suppress
 from typing import Final
 
-from extractor import Cleaned, clean, without_orders
+from extractor import Cleaned, answered, clean, spoken, without_orders
 from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.ground.runtime import Runtime, compute
@@ -13,6 +13,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.sessions import NewTurn, Observation
+from gateway_memory.store.journal.speakers import NOBODY, Sender, own_text, prefix_of
 from gateway_memory.store.journal.store import Store
 
 _CLEANED_AT_ONCE: Final = 8000
@@ -30,11 +31,24 @@ class TurnIntake:
         self._store = store
         self._wake = wake
 
-    async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
+    async def heard(self, user: str, reply: str) -> tuple[str, str]:
+        """Return what a person says in a turn, "" if the host alone speaks, and the reply without the host's marks."""
+        if len(user) + len(reply) <= _CLEANED_AT_ONCE:
+            said = spoken(user, reply)
+        else:
+            said = await compute(spoken, user, reply)
+        if user.strip() and not said:
+            self._runtime.metrics.count("turns.of_host")
+            self._runtime.metrics.reply_seen(self._runtime.clock(), 0)
+        return said, answered(reply)
+
+    async def accept_turn(
+        self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str, sender: Sender
+    ) -> int:
         """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
 
         at: when it was said, in epoch seconds; None for now.
-        turn_id: the host's id, or "" to create one.
+        turn_id: the host's id, or "" to create one. sender: who speaks, where several people do.
 
         Raises:
             StoreError: the turn could not be written; nothing was stored.
@@ -46,11 +60,13 @@ class TurnIntake:
         metrics.count("turns.seen")
         now, session_id = self._runtime.clock(), session.session_id
         recalled, report = session.recalled, session.report
-        if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
+        if session.is_excluded:
             metrics.count("extraction.accept.skipped.session_type")
             metrics.reply_seen(now, 0)
             return 0
-        message, answer = await _cleaned(user), await _cleaned(reply)
+        by = sender if session.scope.kind.is_shared else NOBODY
+        message, answer = await _cleaned(own_text(user, by.name)), await _cleaned(reply)
+        prefix = prefix_of(by.name, message.text) if message.text else ""
         turn = NewTurn(
             turn_id=turn_id or secrets.token_hex(8),
             scope=session.scope.key,
@@ -62,10 +78,12 @@ class TurnIntake:
             accepted_at=now.timestamp(),
             recalled=recalled,
             report=report,
-            seen=_observations_of(session, message.text, answer.text),
+            seen=_observations_of(session, prefix + message.text, answer.text),
             extract=extract,
             episode=episode,
             joined=session.who.joined_keys,
+            speaker=by.key,
+            speaker_prefix=prefix,
         )
         try:
             with metrics.timed("after_reply"):

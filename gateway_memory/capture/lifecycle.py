@@ -37,6 +37,7 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState, Observation
+from gateway_memory.store.journal.speakers import NOBODY, Sender, prefix_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import MemoryRecord, ReceiptLine
@@ -91,6 +92,7 @@ class Saver:
         entities: tuple[str, ...],
         confidence: float,
         holds: Holds | None = None,
+        sender: Sender = NOBODY,
     ) -> ReceiptLine | None:
         """Save a fact or a stage summary (S) that the agent states; None if nothing of it may be saved."""
         text = await compute(without_holes, clean(content).text)
@@ -110,20 +112,22 @@ class Saver:
             holds=holds,
             entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
         )
-        return await self._keep(session, stated, now)
+        return await self._keep(session, stated, now, sender)
 
-    async def remember(self, session: Session, content: str) -> ReceiptLine | None:
+    async def remember(self, session: Session, content: str, sender: Sender = NOBODY) -> ReceiptLine | None:
         """Keep what a person asks to remember, in the person's words; None if nothing of it may be kept."""
         text = one_line(await compute(without_holes, clean(content).text))
         if not text or not session.may_save:
             return None
         now = self._runtime.clock()
-        return await self._keep(session, await compute(_wished, text, now), now)
+        return await self._keep(session, await compute(_wished, text, now), now, sender)
 
-    async def _keep(self, session: Session, stated: Candidate, now: datetime) -> ReceiptLine | None:
-        """Merge what is stated at a time with what is known; None if it may not be kept."""
+    async def _keep(self, session: Session, stated: Candidate, now: datetime, by: Sender) -> ReceiptLine | None:
+        """Merge what is stated at a time with what is known; None if it may not be kept. by: who states it."""
         at, turn = now.timestamp(), Turn(id=0, user=stated.content, reply="", at=now)
-        source = source_of(session.scope.key, session.key, session.session_id, at)
+        by = by if session.scope.kind.is_shared else Sender()
+        prefix = prefix_of(by.name, stated.content)
+        source = source_of(session.scope.key, session.key, session.session_id, at, speaker=by.key, prefix=prefix)
         candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")

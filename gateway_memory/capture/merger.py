@@ -36,12 +36,13 @@ from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
+from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import MemoryRecord, Retired, Review, Settled
 from gateway_memory.sync.follower import record_of
 from gateway_memory.sync.storage import Storage
-from recall import Near, Stored
+from recall import Near, Stored, text_overlap
 
 _LOADING_SECONDS: Final = 10
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
@@ -111,16 +112,33 @@ class Merger:
             for part, line, vector in zip(parts, lines, vectors, strict=True)
         ]
 
-    async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
-        """Return the memories to compare each candidate with."""
+    async def near(
+        self, scope: Scope, candidates: Sequence[Candidate], speakers: Sequence[str]
+    ) -> list[tuple[Near, ...]]:
+        """Return the memories to compare each candidate with: of a room, those of the same speaker, without the name.
+
+        speakers: who says each candidate, as in `PendingTurn`.
+        """
         texts = [one_line(candidate.content) for candidate in candidates]
         recaller = self._storage.recaller
         found = await recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        noted = {item.stored.entry.text for near in found for item in near if item.vectors}
-        noted = {text for text in noted if plain_of(text) != text}
+        if scope.kind.is_shared:
+            ids = sorted({item.stored.entry.id for near in found for item in near})
+            records = await self._storage.ledger.memories(scope.key, ids)
+            of = {identity: record.speaker for identity, record in records.items()}
+            found = [
+                tuple(_unnamed(item, speaker, text) for item in near if of.get(item.stored.entry.id, "") == speaker)
+                for near, speaker, text in zip(found, speakers, texts, strict=True)
+            ]
+        noted = {
+            item.stored.entry.text
+            for near, speaker in zip(found, speakers, strict=True)
+            for item in near
+            if item.vectors and (speaker or plain_of(item.stored.entry.text) != item.stored.entry.text)
+        }
         if not noted:
             return found
-        # What stands at a line's end of its days is no part of what it says.
+        # Neither what stands at a line's end of its days, nor the name before it, is a part of what it says.
         encoder, vectors = await recaller.encoded([plain_of(text) for text in noted], NEAREST_SECONDS)
         said = zip(noted, vectors, strict=True)
         plain = {text: tuple(vector.tolist()) for text, vector in said if vector is not None}
@@ -137,10 +155,12 @@ class Merger:
         # Of the rules' lines, a model's entry takes the place where it says them: `draft_reworded`.
         apart = {item.memory.id for item in draft.retired} | {memory.id for memory in named}
         if _is_read(candidate):
-            apart |= {memory.id for memory in draft.by_rules if same_text(plain_of(memory.text)) != same_text(text)}
+            apart |= {memory.id for memory in draft.by_rules if same_text(_plain(memory)) != same_text(text)}
         compared = [known(item) for identity, item in near.items() if identity not in apart]
         compared += nlargest(
-            NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
+            NEAREST,
+            (drafted(memory, text, turn.id) for memory in draft.added if memory.speaker == turn.speaker),
+            key=attrgetter("overlap"),
         )
         decision = await compute(decided, candidate, compared)
         if draft.cause == "rules" and (decision.reason in WEIGHED or decision.against) and self._is_corrected():
@@ -228,9 +248,9 @@ class Merger:
         """
         read = {one_line(candidate.content) for candidate in candidates if _is_read(candidate)}
         for memory in list(draft.by_rules):
-            entries = [each for each in draft.added if each.turn == memory.turn and plain_of(each.text) in read]
-            contents = [plain_of(each.text) for each in entries]
-            text = plain_of(memory.text)
+            entries = [each for each in draft.added if each.turn == memory.turn and _plain(each) in read]
+            contents = [_plain(each) for each in entries]
+            text = _plain(memory)
             quoted = _share_within(text, [each.quote for each in entries]) >= _MADE_OF
             said = bool(entries) and says("\n".join(contents), text, quoted=quoted)
             if said and await self._is_unedited(draft.scope, memory):
@@ -259,7 +279,8 @@ class Merger:
             # The rules' line of the same message is the user's own sentence, which the model has read.
             is_said = any(memory.id == identity for memory in draft.by_rules)
             if is_said or speak_of_the_same(candidate.content, plain, item.cosine if item else None):
-                named.append(await self.memory(draft.scope, stored))
+                memory = await self.memory(draft.scope, stored)
+                named += [memory] if memory.speaker == turn.speaker else []
         return named
 
     @staticmethod
@@ -302,7 +323,10 @@ class Merger:
         others = [item for item in near if item.stored.entry.id != identity and (item.cosine or 0.0) >= TWIN]
         other = next((item for item in others if not differ(text, plain_of(item.stored.entry.text))), None)
         if other:
-            self._supersede(await self.memory(draft.scope, stored), other.stored.entry.id, draft)
+            memory = await self.memory(draft.scope, stored)
+            if memory.speaker != (await self.memory(draft.scope, other.stored)).speaker:
+                return  # two people may say the same
+            self._supersede(memory, other.stored.entry.id, draft)
             draft.note("update", "known", other.stored.entry.id)
 
     async def _is_unedited(self, scope: Scope, memory: MemoryRecord) -> bool:
@@ -334,10 +358,12 @@ class Merger:
 
     async def _wait(self, turn: PendingTurn, candidate: Candidate, doubt: Doubt, draft: Draft, *, against: str) -> None:
         scope = draft.scope.key
-        refused = await self._storage.reviews.declined(scope)
+        refused = [each for each in await self._storage.reviews.declined(scope) if each.memory.speaker == turn.speaker]
         closed = {each.id for each in draft.settled}
         waiting = [*await self._storage.reviews.waiting(scope), *draft.reviews]
-        waiting = [review for review in waiting if review.memory.id not in closed]
+        waiting = [
+            review for review in waiting if review.memory.id not in closed and review.memory.speaker == turn.speaker
+        ]
         decision = await compute(_alike, candidate, refused)
         if decision.action in ("skip", "update"):
             reason = "rejected_before"
@@ -373,6 +399,8 @@ class Merger:
 
     async def memory(self, scope: Scope, stored: Stored) -> MemoryRecord:
         """Return a memory with its stored data, and with its current text and file."""
+        if scope.kind.is_shared:  # `near` leaves out who says it
+            stored = await self._storage.recaller.get(scope.key, stored.entry.id) or stored
         known = await self._storage.ledger.memories(scope.key, [stored.entry.id])
         return record_of(stored, known.get(stored.entry.id))
 
@@ -403,6 +431,21 @@ def _share_within(text: str, quotations: Sequence[str]) -> float:
         if at >= 0:
             held[at : at + len(quotation)] = [True] * len(quotation)
     return sum(held) / max(1, len(plain))
+
+
+def _plain(memory: MemoryRecord) -> str:
+    """Return what a memory says, without who says it and without the note of its days."""
+    return plain_of(unnamed(memory.text, memory.speaker))
+
+
+def _unnamed(near: Near, speaker: str, content: str) -> Near:
+    """Return a memory of a speaker without the name, as it is compared with what the same speaker says now."""
+    entry = near.stored.entry
+    text = unnamed(entry.text, speaker)
+    if text == entry.text:
+        return near
+    stored = replace(near.stored, entry=replace(entry, text=text))
+    return replace(near, stored=stored, overlap=text_overlap(plain_of(text), content))
 
 
 def _said_plainly(near: Near, encoder: str, plain: Mapping[str, tuple[float, ...]]) -> Near:

@@ -94,7 +94,7 @@ class Filing:
             draft.room = await self._merger.room(scope)
             for identity in retracted:
                 await self._merger.draft_retraction(identity, draft)
-            near = await self._merger.near(scope, [candidate for _, candidate in kept])
+            near = await self._merger.near(scope, [each for _, each in kept], [turn.speaker for turn, _ in kept])
             for (turn, candidate), nearest in zip(kept, near, strict=True):
                 await self._merger.draft_candidate(turn, candidate, nearest, draft)
             await self._merger.draft_reworded(draft, [candidate for _, candidate in kept])

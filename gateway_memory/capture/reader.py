@@ -34,6 +34,7 @@ from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import MemoryRecord
 from recall import Near, Recaller, Stored
@@ -367,7 +368,7 @@ def _retractable(scope: Scope, turns: Sequence[Turn], by_rules: Sequence[MemoryR
     return [
         Kept(id=memory.id, turn=memory.turn, text=memory.text)
         for memory in by_rules
-        if not memory.quote and (memory.turn, memory.text) not in fixed
+        if not memory.quote and (memory.turn, unnamed(memory.text, memory.speaker)) not in fixed
     ]
 
 

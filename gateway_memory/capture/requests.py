@@ -164,6 +164,14 @@ def masked_block(message: Cleaned) -> str:
     return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
 
 
+def unkept_block(message: Cleaned) -> str:
+    """Return the notice for a room whose talk is not kept that somebody asks it to remember something, or ""."""
+    if not PATTERNS["keep"].search(message.text) or PATTERNS["keep not"].search(message.text):
+        return ""
+    notice = say(language_of(message.text), "room_tell")
+    return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
+
+
 def secret_note(text: str) -> str:
     """Return the note on the secret in a text for whoever saves it, in the text's language; "" without a secret."""
     cleaned = clean(text)

@@ -1,7 +1,7 @@
 """What a command is, in the chat and in the shell: its entry in a table, what it gets, and what it answers."""
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, Literal, Protocol
@@ -14,6 +14,7 @@ from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import local_time
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
+from gateway_memory.store.journal.speakers import NOBODY, Sender
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.sync.peers import HealthKeeper
@@ -106,9 +107,9 @@ class CommandPorts:
 
     memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
     waits until a session's turns are processed, at most so many seconds. remember: keeps what a person asks to
-    remember in a session; None if nothing of it may be kept. records_anew: makes records of sessions anew, and returns
-    how many. switched: makes a session's switches hold for every
-    process. health: how the workspace is.
+    remember in a session, and who asks; None if nothing of it may be kept. records_anew: makes records of sessions
+    anew, and returns how many. switched: makes a session's switches hold for every process. health: how the workspace
+    is. sender: who has typed the command in a room.
     """
 
     memory: Commanded
@@ -116,10 +117,28 @@ class CommandPorts:
     changes: MemoryChanges
     links: Linking
     caught_up: Callable[[str, float], Awaitable[None]]
-    remember: Callable[[Session, str], Awaitable[ReceiptLine | None]]
+    remember: Callable[[Session, str, Sender], Awaitable[ReceiptLine | None]]
     records_anew: Callable[[Scope, Sequence[str]], Awaitable[int]]
     switched: Callable[[Session], Awaitable[None]]
     health: HealthKeeper
+    sender: Sender = NOBODY
+
+    async def not_theirs(self, scope: Scope, ids: Iterable[str]) -> frozenset[str]:
+        """Return which of some memories of a scope the sender may not change: what others have said in a room."""
+        if self.sender.is_host or not scope.kind.is_shared:
+            return frozenset()
+        known = await self.storage.ledger.memories(scope.key, sorted(ids))
+        return frozenset(each.id for each in known.values() if not self.sender.may_change(each.speaker))
+
+    async def check_theirs(self, session: Session, scope: Scope, identity: str) -> None:
+        """Raise NotDone for a memory that somebody else has said in a room."""
+        if await self.not_theirs(scope, [identity]):
+            raise NotDone(phrase(session, "not_said_by_you"))
+
+    def check_host(self, session: Session) -> None:
+        """Raise NotDone for what only the owner does in a room."""
+        if session.scope.kind.is_shared and not self.sender.is_host:
+            raise NotDone(phrase(session, "of_host"))
 
     async def validity(self, scope: Scope) -> Validity:
         """Return what holds in a scope today."""

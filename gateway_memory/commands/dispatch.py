@@ -1,5 +1,6 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -158,11 +159,12 @@ class Commands:
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command, or to "forget that …" in plain words; None if the text is neither."""
         typed, language = NAMES.read(text), session.language
+        ports = replace(self._ports, sender=session.sender)  # now: the next message may be somebody else's
         try:
             if typed is None:
-                response = await self._forget_in_words(session, text)
+                response = await _forget_in_words(ports, session, text)
             else:
-                response = await self._run(session, typed, text)
+                response = await self._run(ports, session, typed, text)
         except NotDone as answer:
             return Answer(text=str(answer), done=False)
         finally:
@@ -182,29 +184,30 @@ class Commands:
         await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await command.record(self._ports, session, rest)
 
-    async def _forget_in_words(self, session: Session, text: str) -> str | None:
-        """Forget what a message asks to forget, if it is certain; None where the assistant has to answer."""
-        request = None if session.incognito else await request_in(self._ports.storage.recaller, text)
-        if request is None or not request.sure or request.act not in ("forget", "forget_last"):
-            return None
-        if has_han(text):
-            session.language = "zh"
-        await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
-        if request.act == "forget_last":
-            return await forget_last(self._ports, session)
-        return await forget_named(self._ports, session, request.what) if request.what else None
-
-    async def _run(self, session: Session, typed: Typed, text: str) -> str:
+    async def _run(self, ports: CommandPorts, session: Session, typed: Typed, text: str) -> str:
         if has_han(text):
             session.language = "zh"
         command = typed.command
         if command is None:
             raise await self._unknown(session, typed)
         if command.waits:
-            await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
-        return await command.run(self._ports, session, typed.rest)
+            await ports.caught_up(session.session_id, CATCH_UP_SECONDS)
+        return await command.run(ports, session, typed.rest)
 
     async def _unknown(self, session: Session, typed: Typed) -> NotDone:
         near = await proposals(self._ports, session, NAMES, typed)
         lines = "\n".join(_line(command, session.language) for command in near)
         return NotDone(phrase(session, "unknown_command", name=shown(typed.name), near=lines))
+
+
+async def _forget_in_words(ports: CommandPorts, session: Session, text: str) -> str | None:
+    """Forget what a message asks to forget, if it is certain; None where the assistant has to answer."""
+    request = None if session.incognito else await request_in(ports.storage.recaller, text)
+    if request is None or not request.sure or request.act not in ("forget", "forget_last"):
+        return None
+    if has_han(text):
+        session.language = "zh"
+    await ports.caught_up(session.session_id, CATCH_UP_SECONDS)
+    if request.act == "forget_last":
+        return await forget_last(ports, session)
+    return await forget_named(ports, session, request.what) if request.what else None

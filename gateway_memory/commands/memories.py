@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -38,7 +38,7 @@ async def remember(ports: CommandPorts, session: Session, rest: str) -> str:
         raise NotDone(phrase(session, "remember_usage"))
     if _ASKED.search(words):
         return await search(ports, session, words)
-    kept, note = await ports.remember(session, words), secret_note(words)
+    kept, note = await ports.remember(session, words, ports.sender), secret_note(words)
     if kept is None:
         name = "remember_refused" if session.may_save else "remember_paused"
         raise NotDone(note or phrase(session, name))
@@ -147,6 +147,7 @@ async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> 
     if place is None:
         raise NotDone(phrase(session, "forget_unknown", id=shown(identity)))
     check_ours(session, place[1])
+    await ports.check_theirs(session, place[0], identity=place[1].entry.id)
     return place
 
 
@@ -225,8 +226,11 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     """
     await ports.storage.follower.refresh(session.scope)
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
-    memories = memories_meant(what, near)
-    hits = await ports.memory.search(session, what, limit=_EXCHANGES, kinds=["episode"])
+    others = await ports.not_theirs(session.scope, [item.stored.entry.id for item in near])
+    memories = memories_meant(what, [item for item in near if item.stored.entry.id not in others])
+    if others and not memories.possible and memories_meant(what, near).certain:
+        raise NotDone(phrase(session, "not_said_by_you"))
+    hits = await _theirs(ports, session, await ports.memory.search(session, what, limit=_EXCHANGES, kinds=["episode"]))
     exchanges = list({hit.turn: hit for hit in reversed(hits) if _has(hit.text, what)}.values())[::-1]
     meant = [memories.certain] if memories.certain else list(memories.possible)
     exchanges = await _still_saying(ports, session.scope, what, meant, exchanges)
@@ -239,6 +243,14 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     if not choices:
         return await _forget_joined(ports, session, what)
     raise NotDone(_which(session, choices))
+
+
+async def _theirs(ports: CommandPorts, session: Session, hits: Iterable[Hit]) -> list[Hit]:
+    """Return the exchanges that the sender may forget: in a room, their own."""
+    if ports.sender.is_host or not session.scope.kind.is_shared:
+        return list(hits)
+    known = (await ports.storage.episodes.quotable(session.scope.key, [hit.turn for hit in hits])).episodes
+    return [hit for hit in hits if hit.turn in known and ports.sender.may_change(known[hit.turn].speaker)]
 
 
 async def forget_last(ports: CommandPorts, session: Session) -> str | None:
@@ -259,17 +271,22 @@ async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> st
 async def _forget_memory(
     ports: CommandPorts, session: Session, scope: Scope, stored: Stored, *, reason: str = "command"
 ) -> str:
+    await ports.check_theirs(session, scope, stored.entry.id)
     removed = await ports.changes.forgetter.memory(scope, stored, reason=reason)
     return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in removed)
 
 
 async def _forget_exchange(ports: CommandPorts, session: Session, turn: int) -> str | None:
+    said = (await ports.storage.episodes.quotable(session.scope.key, [turn])).episodes.get(turn)
+    if said and session.scope.kind.is_shared and not ports.sender.may_change(said.speaker):
+        raise NotDone(phrase(session, "not_said_by_you"))
     text = await ports.changes.forgetter.exchange(session.scope, turn)
     return None if text is None else phrase(session, "forgotten_exchange", text=shown(text))
 
 
 async def _forget_session(ports: CommandPorts, session: Session, which: str) -> str | None:
     """Forget this session, the last one before it, or that of an id or a key; None for words that name none."""
+    ports.check_host(session)
     session_id = await _session_of(ports, session, which)
     if not session_id and len(which.split()) != 1:
         return None
@@ -352,6 +369,7 @@ async def clear(ports: CommandPorts, session: Session, rest: str) -> str:
     """Forget all of today, or everything if the person is sure; say how, where it is not said."""
     which, now = rest.strip().lower(), ports.memory.now()
     if which in _TODAY or which in _SURE:
+        ports.check_host(session)
         midnight = local_time(now.timestamp(), ports.memory.zone).replace(hour=0, minute=0, second=0, microsecond=0)
         since = midnight.timestamp() if which in _TODAY else 0.0
         exchanges, memories = await ports.changes.forgetter.since(session.scope, since)

@@ -73,10 +73,10 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     only = as_id(identity)
     language = session.language
     scope = session.scope
-    done = await ports.changes.undo(scope, only=only)
+    done = await ports.changes.undo(scope, only=only, sender=ports.sender)
     for joined in session.who.joined if only else ():  # a memory that is named may be a project's
         if done is None:
-            scope, done = joined, await ports.changes.undo(joined, only=only)
+            scope, done = joined, await ports.changes.undo(joined, only=only, sender=ports.sender)
     if done is None:
         raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
     if isinstance(done, UndoRefused):

@@ -123,14 +123,16 @@ async def _named(ports: CommandPorts, session: Session, identity: str) -> Sequen
     if not reviews:
         raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
     if named in _ALL:
-        reviews = [each for each in reviews if each.scope == session.scope.key and _may_decide(session, each)]
-    elif not _may_decide(session, reviews[0]):
+        reviews = [each for each in reviews if each.scope == session.scope.key and _may_decide(ports, session, each)]
+    elif not _may_decide(ports, session, reviews[0]):
         raise NotDone(phrase(session, "review_of_owner"))
     return reviews
 
 
-def _may_decide(session: Session, review: Review) -> bool:
+def _may_decide(ports: CommandPorts, session: Session, review: Review) -> bool:
     """Return whether the speaker may decide. What a guest says about the owner, the guest can't approve."""
+    if session.scope.kind.is_shared and not ports.sender.may_change(review.memory.speaker):
+        return False
     return review.reason != "about_owner" or session.scope.key == OWNER_KEY or session.detached
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from extractor import Cleaned, is_greeting, is_small_talk, traits_of
-from gateway_memory.capture.requests import masked_block, request_in
+from gateway_memory.capture.requests import masked_block, request_in, unkept_block
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
@@ -202,8 +202,14 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
 
 
 def with_notice(context: Context, session: Session, query: Cleaned) -> Context:
-    """Return the context with the notice for the assistant that a secret, which the user asks to keep, is masked."""
+    """Return the context with the notice for the assistant that what the user asks to keep is not kept.
+
+    A secret is masked; and of a room's talk that is not kept, that is said once.
+    """
     notice = masked_block(query) if query.secrets and session.on("autoExtract") else ""
+    if not notice and session.scope.kind.is_shared and session.is_excluded and not session.told_unkept:
+        notice = unkept_block(query)
+        session.told_unkept = bool(notice)
     return replace(context, text=f"{context.text}\n\n{notice}".strip()) if notice else context
 
 
@@ -454,6 +460,9 @@ class ContextBuilder:
         settings, span = session.settings.auto_recall, reply.asked_span
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
+        # What waits for a person is no evidence: it would push out what is.
+        waiting = self._storage.reviews.turns(session.scope.key) if episodes else None
+        unsaid = await self.runner.run("reviews", reply.within(_JOURNAL_WITHIN), waiting) if waiting else None
         try:
             with self._runtime.metrics.timed("before_reply.recall"):
                 searches = [
@@ -469,6 +478,7 @@ class ContextBuilder:
                             only=Filter(since=span.start, until=span.end) if span else None,
                             explain=True,
                             weak=_WEAK_TRIED if self.only_tries else _WEAK,
+                            unsaid=unsaid or frozenset(),
                         ),
                         timeout_seconds=reply.left(_SEARCH_UNTIL),
                     )
@@ -510,6 +520,7 @@ class ContextBuilder:
         reply.withheld = frozenset(hit.id for hit in reply.hits if hit.kind == "episode" and hit.id not in quotable)
         settings = reply.session.settings.auto_recall.episodes
         likely = [each for each in exchanges if reply.asked_span or each.hit.score >= settings.min_score]
+        likely = [each for each in likely if reply.asked_span or not each.only_asks]
         fresh = not_in_context(reply.session, likely, again=reply.asked_span is not None)
         reply.in_context += [exchange.hit for exchange in likely if exchange not in fresh]
         quoted = fresh[: settings.max_results]

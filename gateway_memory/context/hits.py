@@ -9,12 +9,13 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import statements
+from extractor import polarity, statements
 from gateway_memory.context.blocks import told
-from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
+from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.validity import State, Today, Told, Validity
 from gateway_memory.sync.episodes import SPEAKERS, page_of
@@ -82,7 +83,8 @@ class Exchange:
     """The quotable text of a turn.
 
     hit: the passage that a search found. sides: the text of each of `SPEAKERS`, "" for nothing. side: the index of the
-    one that has the passage. answered: the user's answer in the next turn, where the reply asks for one.
+    one that has the passage. answered: the user's answer in the next turn, where the reply asks for one. named: in
+    a room, how the words of whoever says them begin: "Wang: ".
     """
 
     hit: Hit
@@ -90,6 +92,21 @@ class Exchange:
     sides: tuple[str, str]
     side: int
     answered: str = ""
+    named: str = ""
+
+    @property
+    def only_asks(self) -> bool:
+        """Whether the passage is a question of the user's that tells nothing, and that the reply did not answer."""
+        user, reply = self.sides
+        answered = bool(statements(reply)) and polarity(reply) is not False
+        return self.side == 0 and not (statements(user) or answered)
+
+    def told(self, language: Language, side: int, text: str) -> str:
+        """Return words with who says them."""
+        speaker = SPEAKERS[side % len(SPEAKERS)]
+        if self.named and speaker == SPEAKERS[0]:
+            return text if text.startswith(self.named.strip()) else self.named + text
+        return say(language, f"said_{speaker}", text=text)
 
 
 async def quotable_for(episodes: Episodes, scope: str, hits: Iterable[Hit], today: Today) -> Quotable:
@@ -131,7 +148,8 @@ def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
     passage = hit.text if whole else excerpt_of(sides[side], hit.text, count_tokens(hit.text) + 1)
     following = quotable.episodes.get(hit.turn + 1)
     answered = ""
-    if following and following.session_id == episode.session_id and _ASKS_FOR_MORE.search(sides[1][-_END:]):
+    goes_on = following and (following.session_id, following.speaker) == (episode.session_id, episode.speaker)
+    if following and goes_on and _ASKS_FOR_MORE.search(sides[1][-_END:]):
         answered, _ = quotable.sides(following.turn, "past" if past else "quoted") or ("", "")
     return Exchange(
         hit=replace(hit, text=passage),
@@ -139,6 +157,7 @@ def _exchange(quotable: Quotable, hit: Hit, *, past: bool) -> Exchange | None:
         sides=sides,
         side=side,
         answered=answered if statements(answered) else "",
+        named=episode.user.removesuffix(unnamed(episode.user, episode.speaker)),
     )
 
 
@@ -154,11 +173,8 @@ def shown_exchanges(hits: Iterable[Hit], exchanges: Iterable[Exchange]) -> tuple
 
 def _whole(exchange: Exchange) -> str:
     language = language_of(" ".join(exchange.sides))
-    return " ".join(
-        say(language, f"said_{speaker}", text=one_line(excerpt_of(side, exchange.hit.text, _LONGEST_SIDE)))
-        for speaker, side in zip(SPEAKERS, exchange.sides, strict=True)
-        if side
-    )
+    said = [one_line(excerpt_of(side, exchange.hit.text, _LONGEST_SIDE)) for side in exchange.sides]
+    return " ".join(exchange.told(language, side, text) for side, text in enumerate(said) if text)
 
 
 def quotable_hit(quotable: Quotable, turn: int) -> Hit | None:
@@ -270,11 +286,10 @@ def _quotation(run: Sequence[Exchange], query: str, zone: tzinfo | None, max_tok
             sources.append((_ANSWERED, exchange.answered))
         parts: dict[int, str] = {}
         for side, source in sources:
-            speaker = f"said_{SPEAKERS[side % len(SPEAKERS)]}"
-            fitting = share - count_tokens(say(language, speaker, text=" "))
+            fitting = share - count_tokens(exchange.told(language, side, " "))
             text = excerpt_of(source, query, fitting) if source and fitting >= _LEAST_SIDE_TOKENS else ""
             if text:
-                parts[side] = say(language, speaker, text=text)
+                parts[side] = exchange.told(language, side, text)
                 share -= count_tokens(parts[side]) + 1
                 room -= count_tokens(parts[side]) + 1
         quoted += "".join(f" {parts[side]}" for side in sorted(parts))

@@ -215,6 +215,7 @@ class OpeningBuilder:
             last=last,
             last_session=await self._last_session(session, today),
             related=[each for each in related or () if not in_context(each.id, each.text)],
+            of_room=scope.kind.is_shared,
             joined=[
                 (kind, [each for each in memories if not in_context(each.id, each.text)]) for kind, memories in joined
             ],

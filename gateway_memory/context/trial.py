@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from extractor import spoken
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import Context, ContextBuilder, with_notice
 from gateway_memory.context.start import SessionStarter, Subscriptions
@@ -73,7 +74,7 @@ class Trials:
         started = time.perf_counter()
         await self._starter.prepare(session)
         opened = time.perf_counter()
-        query, timeout = as_query(message), session.settings.auto_recall.timeout_ms / _MILLISECONDS
+        query, timeout = as_query(spoken(message)), session.settings.auto_recall.timeout_ms / _MILLISECONDS
         deadline = asyncio.get_running_loop().time() + timeout
         context = await self._builder.build(session, query.text, self._runtime.clock(), deadline)
         ended = time.perf_counter()

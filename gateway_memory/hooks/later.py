@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from extractor import clean
+from extractor import clean, spoken
 from gateway_memory.edge.content import clip, milliseconds_of, observed, tags_of, well_formed
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
 from gateway_memory.errors import UsageError
@@ -43,22 +43,9 @@ _NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMe
 """Claude Code's marks of entries that nobody said in this session: notes, subagents, compactions, errors."""
 _LAST: Final = ("end_turn", "stop_sequence", "max_tokens", "refusal")
 """The reasons for which a reply is whole."""
-_QUERY: Final = re.compile(r"<user_query>\n?(.*?)(?:</user_query>|\Z)", re.DOTALL)
-"""Cursor's markup of a user's words, next to the time and attachments."""
-_ADDED: Final = re.compile(
-    r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)"
-    r"|bash-(?:input|stdout|stderr)|ide_\w+|task-notification)>.*?(?:</\1>|\Z)",
-    re.DOTALL,
-)
-"""The markup that Claude Code adds to a user's words."""
 _INTERRUPTED: Final = "[Request interrupted by user"
 _OURS: Final = ("[Session Save]", "[Memory Flush]")
 """The first words of our own prompts, which Cursor submits in the user's name."""
-_CURSORS: Final = (
-    "The above subagent result is already visible to the user.",
-    "Briefly inform the user about the task",
-)
-"""The first words of the prompts that Cursor submits in the user's name."""
 _REDACTED: Final = re.compile(r"\s*\[REDACTED\]\s*\Z")
 """What Cursor leaves of a reply's reasoning."""
 _TIME: Final = re.compile(
@@ -224,8 +211,8 @@ def _own_words(part: dict[str, Any]) -> dict[str, Any]:
     text = part.get("text")
     if part.get("type", "text") != "text" or not isinstance(text, str):
         return {name: value for name, value in part.items() if name != "text"}
-    words = "\n".join(_QUERY.findall(text)) if "<user_query>" in text else _ADDED.sub("", text)
-    return {"type": "text", "text": "" if words.startswith(_CURSORS) else well_formed(words)}
+    ends = text.lstrip().startswith((_INTERRUPTED, *_OURS))  # which says where an exchange ends
+    return {"type": "text", "text": well_formed(text if ends else spoken(text))}
 
 
 def _ends(entry: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from extractor import is_greeting, is_small_talk
+from extractor import is_greeting, is_small_talk, spoken
 from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.editors import HookInput, hook_key, zone_of
@@ -44,7 +44,7 @@ def relevant(event: HookInput, now: float) -> str:
         StoreError: the journal is locked, damaged or not there.
     """
     prompt = event.given.get("prompt")
-    message = _PRIVATE.sub(" ", prompt[:_LONGEST]).strip() if isinstance(prompt, str) else ""
+    message = spoken(_PRIVATE.sub(" ", prompt[:_LONGEST])).strip() if isinstance(prompt, str) else ""
     if not message or _COMMAND.match(message) or is_greeting(message) or is_small_talk(message):
         return ""
     settings = event.settings()

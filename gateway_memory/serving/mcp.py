@@ -317,12 +317,14 @@ def _add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C90
         on: Annotated[str, Field(description="when it happens: YYYY-MM-DD, YYYY-MM-DD HH:MM, or a span DAY/DAY")] = "",
         until: Annotated[str, Field(description="the last day on which it is so, YYYY-MM-DD")] = "",
         every: Annotated[str, Field(description='when it comes again: "tuesday", "5" of each month, "03-14"')] = "",
+        sender_name: Annotated[str, Field(description="in a group: the name of who says it", max_length=80)] = "",
     ) -> Saved:
         """Save a fact that later conversations should know. Nothing that is private, secret or saved already."""
         memory, session = await context_of()
         saved = await memory.save_fact(
-            session, content=content, type=type, entities=entities, on=on, until=until, every=every
-        )
+            session, content=content, type=type, entities=entities, on=on, until=until, every=every,
+            sender_name=sender_name,
+        )  # fmt: skip
         return Saved(saved=bool(saved), id=saved, reason=secret_note(content))
 
     @server.tool(title="Save the session's summary", annotations=_WRITES)

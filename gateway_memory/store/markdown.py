@@ -15,7 +15,10 @@ from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Final, Literal, cast, get_args
+
+from extractor import spoken
 
 # What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
 #
@@ -74,6 +77,7 @@ _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
 """The beginning of a list item that makes it a task. After a backslash it is text."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_SPEAKER = re.compile(r"(user|assistant): ")
 _SECTION = "## Remembered"
 
 
@@ -163,11 +167,13 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
 
     Ids are unique within the file: of two equal ids, the first line keeps it.
 
-    memories: False for files that we never write to. Their list items are paragraphs.
+    memories: False for files that we never write to. Their list items are paragraphs, and of a conversation in them
+    ("user: …", "assistant: …") what a host said is left out.
     """
     blocks: list[Block] = []
     ids: set[str] = set()
-    for block in _scan(text.split("\n"), memories=memories):
+    lines = text.split("\n")
+    for block in _scan(lines if memories else _heard(lines), memories=memories):
         if not block.text:
             continue
         chosen = block.id or (
@@ -180,6 +186,30 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
         ids.add(chosen)
         blocks.append(replace(block, id=chosen, marked=bool(block.id) and chosen == block.id))
     return blocks
+
+
+def _heard(lines: list[str]) -> list[str]:
+    """Return lines with empty ones for those that a host said in a conversation, and for the answers to it."""
+    starts = [number for number, line in enumerate(lines) if _SPEAKER.match(line)]
+    if not starts:
+        return lines
+    heard, woken = list(lines), False
+    for start, following in pairwise((*starts, len(lines))):
+        speaker = _SPEAKER.match(lines[start])
+        end = next((number for number in range(start, following) if _HEADING.match(lines[number])), following)
+        if speaker and speaker[1] == "user":
+            text = "\n".join((lines[start][speaker.end() :], *lines[start + 1 : end]))
+            said = spoken(text)
+            woken = bool(text.strip()) and not said
+            if said != text and not woken:
+                heard[start:end] = _padded(f"user: {said}".split("\n"), end - start)
+        if woken:
+            heard[start:end] = _padded([], end - start)
+    return heard
+
+
+def _padded(lines: list[str], length: int) -> list[str]:
+    return [*lines, *[""] * (length - len(lines))][:length]
 
 
 def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (), file: str, title: str) -> str:

@@ -33,6 +33,7 @@ class MemoryRecord:
     expires: the last day (YYYY-MM-DD) on which it holds, or "".
     quote: the user's own words from which a model extracted it, or "".
     outdates: the id of an older memory that may no longer hold since this one was said, or "".
+    speaker: in a room, the key of the scope of whoever said it, or "". The text begins with their name.
     annotations: what comments of its line say, as in OpenClaw's files. Its document alone keeps them.
     """
 
@@ -52,6 +53,7 @@ class MemoryRecord:
     expires: str = ""
     quote: str = ""
     outdates: str = ""
+    speaker: str = ""
     annotations: tuple[str, ...] = ()
 
     @property

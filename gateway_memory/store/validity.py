@@ -98,7 +98,7 @@ class Validity:
         But for questions about the past, doubted sentences are marked.
         """
         pending, replaced = (self._said[fate] for fate in ("pending", "replaced"))
-        kept = [pending.cut(text, since=at) for text in self._unforgotten(texts, at)]
+        kept = [pending.cut(text) for text in self._unforgotten(texts, at)]  # also where it was said once more
         if self._today is not None and how != "past":
             kept = [self._today_of(replaced.cut(text, since=at), at, how) for text in kept]
         return [text.strip() for text in kept]

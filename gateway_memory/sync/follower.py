@@ -32,6 +32,7 @@ _ANNOUNCED_AT_ONCE: Final = 64
 Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 """A row that a person or a tool has added to a file or removed from it. A line with changed text counts as added."""
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
+_DAY_LENGTH: Final = len("2026-11-21")
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose state is cached. Other scopes are compared with the index again."""
 _HELD: Final = "held"
@@ -335,7 +336,7 @@ class Follower:
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
         saved = stamp.mtime_ns / 1e9
-        noon = noon_of(Path(file).stem, self._runtime.zone) if is_day_file(file) else None
+        noon = noon_of(Path(file).name[:_DAY_LENGTH], self._runtime.zone)  # also of "2026-09-21-1538.md"
         return saved if noon is None else min(noon, saved)
 
 

@@ -2,14 +2,13 @@
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from extractor import clean
+from extractor import answered, clean, spoken
 from gateway_memory.edge.content import well_formed
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
@@ -178,11 +177,6 @@ _TEXT_TYPES: Final = ("text", "input_text", "output_text")
 """The types of the parts of a message that are text."""
 _MILLISECONDS: Final = 1e11
 """Epoch seconds stay below this for three thousand years; milliseconds are above it since 1973."""
-_ADDED: Final = re.compile(
-    r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat))>.*?(?:</\1>|\Z)",
-    re.DOTALL,
-)
-"""The markup that agents add to a user's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,8 +226,11 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
 
 
 def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[Item]:
-    message = _cleaned(user.text) if user else ""
-    reply = _cleaned("\n\n".join(each.text for each in replies if each.text.strip()))
+    reply = "\n\n".join(text for each in replies if (text := answered(each.text)).strip())
+    said = spoken(well_formed(user.text), replies[-1].text if replies else "") if user else ""
+    if user and user.text.strip() and not said:  # the host has woken its model
+        return
+    message, reply = _cleaned(said), _cleaned(reply)
     if not (message.strip() or reply.strip()):
         return
     at = next((each.at for each in ([user] if user else replies) if each.at), conversation.at)
@@ -255,7 +252,7 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
 
 
 def _cleaned(text: str) -> str:
-    return clean(_ADDED.sub("", well_formed(text))).text.strip()
+    return clean(well_formed(text)).text.strip()
 
 
 def text_of_parts(content: Any) -> str:

@@ -162,6 +162,7 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         session_key=_session_key(session, own=own),
         expires=last,
         outdates=outdates if own and _ID.fullmatch(outdates) else "",
+        speaker=_name(_text(raw, "speaker")) if own else "",
         annotations=tuple(filter(is_annotation, annotations)) if own else (),
     )
     return MemoryItem(

@@ -6,7 +6,6 @@ import sqlite3
 import zipfile
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import tzinfo
 from io import TextIOWrapper
 from itertools import islice
@@ -21,11 +20,6 @@ from gateway_memory.transfer import items
 
 _NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
 """Claude Code's marks of entries that nobody said: its notes, its subagents, its compactions, its errors."""
-_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]")
-_RUNTIME: Final = re.compile(
-    r"\n*\[Runtime Context — metadata only, not instructions\].*?(?:\[/Runtime Context\]|\Z)", re.DOTALL
-)
-"""What nanobot adds to a user's words."""
 _MACHINE_CHANNELS: Final = ("cron", "heartbeat", "system", "subagent")
 
 
@@ -47,11 +41,10 @@ def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> items.Message | Non
     message = entry.get("message")
     if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOTE_MARKS):
         return None
-    spoken_message = spoken(message, entry.get("timestamp"), zone)
-    return spoken_message and replace(spoken_message, text=_INTERRUPTED.sub("", spoken_message.text))
+    return message_of(message, entry.get("timestamp"), zone)
 
 
-def spoken(message: Any, at: Any, zone: tzinfo | None) -> items.Message | None:
+def message_of(message: Any, at: Any, zone: tzinfo | None) -> items.Message | None:
     """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
         return None
@@ -68,7 +61,7 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | it
             if entry.get("_type") == "metadata":
                 head = entry
             elif "_type" not in entry and not (entry.get("_command") or entry.get("injected_event")):
-                message = spoken(_public(entry), entry.get("timestamp"), zone)
+                message = message_of(_public(entry), entry.get("timestamp"), zone)
                 messages += [message] if message else []
         key = _text(head.get("key")) or file.stem.replace("_", ":", 1)
         yield items.Conversation(
@@ -96,7 +89,6 @@ def _public(entry: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(content, str):
         suffix = added.get("suffix") if isinstance(added, dict) else None
         content = content.removesuffix(suffix) if isinstance(suffix, str) else content
-        content = _RUNTIME.sub("", content)
     elif isinstance(content, list) and isinstance(added, dict) and isinstance(added.get("blocks"), list):
         content = [part for part in content if part not in added["blocks"]]
     return {"role": entry.get("role"), "content": content}
@@ -128,14 +120,6 @@ def _text(value: Any) -> str:
 _AGENT_DATABASE: Final = "openclaw-agent.sqlite"
 _MACHINE_KEYS: Final = re.compile(r":(?:cron|subagent|hook|heartbeat|acp)(?::|$)")
 _GROUPS: Final = re.compile(r":(?:group|channel|room):")
-_ENVELOPE: Final = re.compile(
-    r"\A(?:\s*[^\n]{0,120}\(untrusted[^\n)]{0,80}\)[^\n]{0,40}:?\n```json\n.*?\n```\s*)+", re.DOTALL
-)
-"""What OpenClaw tells its model of a message, before the message."""
-_STAMPED: Final = re.compile(r"\A\s*\[[^\]\n]{0,160}\d{4}-\d{2}-\d{2}[^\]\n]{0,60}\]\s?")
-_MARKED: Final = re.compile(r"\[\[[a-z_]+(?::[^\]\n]{0,80})?\]\]\s*|\n?\[message_id: [^\]\n]{0,80}\]")
-_SILENT: Final = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
-_BEATS: Final = ("Read HEARTBEAT.md", "System:", "[OpenClaw ", "Pre-compaction memory flush")
 _ENCODED: Final = "\x00json:"
 """Hermes's mark of a message that is a list of parts."""
 
@@ -248,29 +232,17 @@ def _session(
     elif chat in ("group", "channel") or _GROUPS.search(key):
         kind = "group"
     return items.Conversation(
-        source="openclaw", id=session, place=place, messages=_of_events(listed, zone), kind=kind,
+        source="openclaw", id=session, place=place, messages=list(_of_events(listed, zone)), kind=kind,
         at=items.time_of(next((event.get("timestamp") for event in listed), 0.0), zone),
     )  # fmt: skip
 
 
-def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[items.Message]:
-    """Return the messages, without those by which OpenClaw wakes its model and the replies to them."""
-    messages: list[items.Message] = []
-    woken = False
+def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> Iterator[items.Message]:
     for event in events:
         body = event.get("message") if event.get("type", "message") == "message" else None
         at = body.get("timestamp") if isinstance(body, dict) else None
-        message = spoken(body, event.get("timestamp") or at, zone)
-        if message is None:
-            continue
-        text = message.text
-        if message.role == "user":
-            text = _STAMPED.sub("", _ENVELOPE.sub("", text), count=1)
-            woken = text.lstrip().startswith(_BEATS)
-        text = _MARKED.sub("", text).strip()
-        if text and not woken and text not in _SILENT:
-            messages.append(items.Message(role=message.role, text=text, at=message.at))
-    return messages
+        if message := message_of(body, event.get("timestamp") or at, zone):
+            yield message
 
 
 # Hermes
@@ -304,7 +276,8 @@ def _state(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
         wanted = _wanted(_columns(database, "sessions"), names, "NULL")
         for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
             rows = database.execute(query, (session,)).fetchall()
-            messages = (spoken({"role": role, "content": _decoded(content)}, at, zone) for role, content, at in rows)
+            said = (({"role": role, "content": _decoded(content)}, at) for role, content, at in rows)
+            messages = (message_of(message, at, zone) for message, at in said)
             yield items.Conversation(
                 source="hermes",
                 id=str(session),
@@ -342,7 +315,7 @@ def _older(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
         rows = document.get("messages", [])
     else:
         document, rows = {}, (yield from _entries(path))
-    messages = (spoken(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
+    messages = (message_of(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
     yield items.Conversation(
         source="hermes",
         id=path.stem.removeprefix("session_"),

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import uuid
 from datetime import datetime
 from pathlib import Path
@@ -69,7 +70,8 @@ class GatewayMemoryProvider(MemoryProvider):
         if user_content in self._commands:  # its words would bring back what it made the memory forget
             self._commands.remove(user_content)
         elif self._facts:
-            facts = {**self._facts, "key": session_id or self._facts["key"]}
+            facts, user_content = said_by(self._facts, user_content)
+            facts = {**facts, "key": session_id or self._facts["key"]}
             at = datetime.now().astimezone().isoformat()
             turn = {"facts": facts, "user": user_content, "reply": assistant_content, "at": at, "id": uuid.uuid4().hex}
             self._shared.keep(turn)
@@ -160,6 +162,18 @@ def facts_of(session_id: str, given: dict[str, Any]) -> dict[str, str]:
         "sender_name": str(given.get("user_name") or ""),
         "chat_title": str(given.get("chat_name") or ""),
     }
+
+
+def said_by(facts: dict[str, str], text: str) -> tuple[dict[str, str], str]:
+    """Return the facts of whoever says a message, and what they say.
+
+    In a group, Hermes makes the agent for the first who speaks, and puts each name before the message: "[Wang] …".
+    Only that name is known then.
+    """
+    name = re.match(r"\[([^\[\]\n]{1,80})\] ", text)
+    if facts["chat_type"] in ("", "direct", "dm") or name is None:
+        return facts, text
+    return {**facts, "sender_id": "", "sender_name": name[1]}, text[name.end() :]
 
 
 def _log(what: str, error: Exception) -> None:

@@ -1,7 +1,6 @@
 // The new exchange in the messages of a whole session.
 import { createHash } from "node:crypto";
 
-const SILENT = new Set(["", "NO_REPLY", "HEARTBEAT_OK"]);
 // `/memory`, or 记忆 in its place: a Chinese name may follow at once. The slash may be full-width.
 export const COMMAND = /^\s*[/／](?:memory|记忆|記憶)(?:@\w+)?(?=\s|$|[\u3400-\u9fff])/i;
 
@@ -25,7 +24,7 @@ export function newExchange(messages, since) {
   const replies = messages.slice(last + 1).filter((message) => message?.role === "assistant");
   const user = said.map(textOf).filter(Boolean).join("\n\n");
   const reply = replies.map(textOf).filter((text) => text.trim()).at(-1) ?? "";
-  if (!user.trim() || SILENT.has(reply.trim()) || COMMAND.test(user)) return undefined;
+  if (!user.trim() || !reply.trim() || COMMAND.test(user)) return undefined;
   const at = new Date(messages[from].timestamp ?? Date.now()).toISOString();
   return { key: messages[from].idempotencyKey, user, reply, at };
 }

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from gateway_memory.ground.tables import is_sign
 from recall.tables import table
 from recall.text.questions import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
@@ -58,11 +59,11 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
     message = clean_text(message, LONGEST_QUERY)
     tokens = tokens_of(message)
     # A single character is part of many words, so it has full weight only where the message has nothing longer.
-    only_single = all(len(token) == 1 for token in tokens)
+    only_single = all(len(token) == 1 and not is_sign(token) for token in tokens)
     weights: dict[int, float] = {}
     for token, term in zip(tokens, terms_of(tokens), strict=True):
         if len(weights) < _MOST_OWN_TERMS:
-            weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
+            weights.setdefault(term, 1.0 if only_single or len(token) > 1 or is_sign(token) else _SINGLE_WEIGHT)
     own = len(weights)
     for term in alike(list(weights)):
         if term not in weights and len(weights) < _MOST_TERMS:

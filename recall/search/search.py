@@ -13,7 +13,7 @@ from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
 from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
-from recall.text.topics import STANDING, WIDE
+from recall.text.topics import QUESTION, STANDING, WIDE
 from recall.text.words import clean_text, overlap, term_set
 from recall.types import Hit, Near, SearchRequest
 
@@ -91,6 +91,8 @@ _FIRST_FEW = 3
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
 # and for one that only states something.
 _MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
+_TELLING_FROM = 0.53
+"""The importance from which on a passage of the user's tells something: see `Entry`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,8 @@ def lexical_scores(
     if request.only is not None:
         matching = np.array(index.rows.matching(request.scope, request.only), np.int64)
         allowed = allowed & np.isin(rows.sequences.values, matching, assume_unique=True)
+    if request.unsaid:
+        allowed = allowed & ~(rows.episodes.values & np.isin(rows.turns.values, list(request.unsaid)))
     return LexicalScores(
         query=query,
         vector=vector,
@@ -201,8 +205,11 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
     turns = lexical.rows.turns.values[looked_at]
     alike &= (turns[:, None] != turns[None, :]) | (turns == 0)  # a memory is no version of its turn's words
+    echoes = _echoes(lexical.rows, looked_at) & (not request.asked)
+    alike &= ~(echoes[:, None] | echoes[None, :])  # nor is a question of what answers it
     ranks = rank.newest_first(scores[looked_at], near.times, looked_at, alike)
-    behind = float(ranks.max()) - ranks
+    evident = ~echoes if not echoes.all() else np.ones(len(echoes), bool)
+    behind = np.maximum(float(ranks[evident].max()) - ranks, 0)
     worth = None if near.cosines is None else _worth(lexical, message, near, near.cosines, looked_at, behind)
     related = _related(near)
     if applying:
@@ -213,8 +220,8 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     if worth is not None and min_score > 0:
         # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
-        is_shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
-        order = np.argsort(-worth, kind="stable")
+        is_shown &= (worth >= worth[evident].max() - gap) | np.isin(looked_at, list(applying))
+        order = np.lexsort((-worth, echoes))
     good: list[CandidateRow] = []
     below: list[CandidateRow] = []
     for place in order.tolist():
@@ -233,6 +240,14 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     weak = chosen(below, lexical.rows, *most)[: request.weak] if request.weak and below else []
     hits, weak_hits = hits_of(index, request.scope, lexical.rows.sequences.values, strong, weak)
     return BestHits(hits=hits, weak=weak_hits)
+
+
+def _echoes(rows: ScopeRows, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are earlier questions of the user that tell nothing: no evidence for another one."""
+    asks = rows.episodes.values[places] & (rows.traits.values[places] & QUESTION != 0)
+    importance = rows.importance.values[places]
+    untelling: NDArray[np.bool_] = asks & (importance > REPLIES_BELOW) & (importance < _TELLING_FROM)
+    return untelling
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:

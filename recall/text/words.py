@@ -14,6 +14,7 @@ from zlib import crc32
 
 import Stemmer
 
+from gateway_memory.ground.tables import SIGN, SIGNS, plain_sign
 from recall.tables import table
 from recall.types import Entry
 
@@ -28,13 +29,17 @@ _CJK = (
 )
 _RUN = re.compile(
     rf"(?P<cjk>[{_CJK}]+)"
+    rf"|(?P<sign>{SIGN})"
     # A word with its joints: user_id, v1.2.3, well-being, don't, c++, c#, 10:30, src/main.py
     rf"|(?P<word>[^\W_{_CJK}]+(?:[._'’/@:+#,\-]{{1,2}}[^\W_{_CJK}]+)*(?:\+\+|\#)?)"
 )
 _JOINT = re.compile(r"[._'’/@:+#,\-]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Lone surrogates (Cs), control characters (Cc), bidi and zero-width marks (Cf).
-_UNREADABLE = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_UNREADABLE = re.compile(
+    r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+    rf"|\u200d(?![{SIGNS}])"  # between signs it joins them
+)
 _LONGEST_TOKEN = 64
 _SHORTEST_YEAR = 3  # digits
 
@@ -83,7 +88,9 @@ def tokens_of(text: str) -> list[str]:
     tokens: list[str] = []
     for match in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
         run = match["cjk"]
-        if run is None:
+        if match["sign"]:
+            tokens.append(plain_sign(match["sign"]))
+        elif run is None:
             tokens.extend(_word_tokens(match["word"]))
         elif len(run) == 1:
             tokens.append(run)

@@ -108,7 +108,7 @@ async def fill(configs: Configs) -> None:
     with closing(sqlite3.connect(configs.old / "journal.sqlite", isolation_level=None)) as database:
         database.execute("BEGIN")
         said = ((10 * n, "owner", "k", "s", f"said {n}" + "x" * (n % 7), "OK", n / 3) for n in range(1, EPISODES + 1))
-        database.executemany("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, '')", said)
+        database.executemany("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, '', '')", said)
         large = ((f"m{n}", "long " * 200_000) for n in range(12))
         database.executemany("INSERT INTO requests VALUES ('call', 'caller', ?, 'owner', 1.0, ?)", large)
         database.execute("INSERT INTO requests VALUES ('nul', 'caller', 'id', 'owner', 1.0, ?)", ("a\0b\0c",))

@@ -165,3 +165,18 @@ def test_the_shell_takes_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "pier nine" not in found
     assert "words +" in found
     assert "pier nine" in run("boat", "--limit", "2")
+
+
+@pytest.mark.parametrize("sign", ["🦊", "👩‍🚀", "👍🏽", "🇵🇹", "❤️"])
+async def test_a_sign_is_found(tmp_path: Path, sign: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("a", user=OWNER)
+        for content in (
+            "The mood sign of Ida is 🐻.",
+            f"My mood sign is {sign}.",
+            "The sign of the shop is 👩‍🍳.",
+            "👍 means yes.",
+        ):
+            await memory.save_fact(session, content=content)
+        found = await memory.search(session, sign)
+    assert found[0].text.startswith(f"My mood sign is {sign}")

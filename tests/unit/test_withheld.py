@@ -201,6 +201,7 @@ def test_what_is_remembered_again_is_no_longer_withheld() -> None:
             "",
             "",
             "[]",
+            "",
         )
         database.execute(f"INSERT INTO memories VALUES ({','.join('?' * len(values))})", values)
 

@@ -26,7 +26,10 @@ _UNREAD: Final = "unread IN ('rules', 'model')"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds."""
+    """A turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds.
+
+    speaker: in a room, the key of the scope of whoever spoke to the assistant; the user's words begin with their name.
+    """
 
     turn: int
     scope: str
@@ -36,6 +39,7 @@ class Episode:
     reply: str
     at: float
     unread: Unread = ""
+    speaker: str = ""
 
 
 _SELECT: Final = f"SELECT {columns_of(Episode)} FROM episodes"

@@ -104,8 +104,9 @@ WHERE scope = ? AND state = 'forgotten' AND
     ((category = ? AND session_key = ? AND at = ?) OR (category = ? AND text = ? AND changed_at >= ?)) LIMIT 1
 
 -- episodes.keep
-INSERT INTO episodes (turn, scope, session_key, session_id, "user", reply, at)
-SELECT id, scope, session_key, session_id, "user", reply, at FROM turns
+INSERT INTO episodes (turn, scope, session_key, session_id, "user", reply, at, speaker)
+SELECT id, scope, session_key, session_id, CASE WHEN "user" > '' THEN speaker_prefix || "user" ELSE '' END, reply, at, speaker
+FROM turns
 WHERE episode AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ON CONFLICT DO NOTHING
 RETURNING scope, turn
 
@@ -228,8 +229,9 @@ INSERT INTO replies (turn, scope, session_id, at, session_key, turn_id, recalled
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- sessions.add_turn
-INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, extract, episode, joined, slot)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, extract, episode, joined,
+    speaker, speaker_prefix, slot)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 
 -- links.forgotten_turns
 SELECT id FROM memories

@@ -24,6 +24,11 @@ class Reviews(Table):
         """Return the reviews of a scope that wait, oldest first."""
         return await self._select(scope, "scope = ? AND state = 'waiting' ORDER BY at, rowid LIMIT ?", scope, limit)
 
+    async def turns(self, scope: str) -> frozenset[int]:
+        """Return the turns of a scope whose candidates wait."""
+        query = "SELECT DISTINCT turn FROM reviews WHERE scope = ? AND state = 'waiting' AND turn > 0"
+        return frozenset(await self._column(scope, query, scope))
+
     async def of_owner(self, *, limit: int = 1000) -> list[Review]:
         """Return the reviews that wait in the scopes of guests and rooms and are about the owner, oldest first."""
         which = "reason = 'about_owner' AND scope <> 'owner' AND state = 'waiting' ORDER BY at, rowid LIMIT ?"

@@ -65,6 +65,8 @@ class NewTurn:
     seen: the observations of the turn.
     extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
     joined: the keys of the shared scopes that its session has joined, with line breaks between. Its decisions go there.
+    speaker: in a room, the key of the scope of whoever says it. speaker_prefix: how a line begins that names them:
+    "Wang: ".
     """
 
     turn_id: str
@@ -81,6 +83,8 @@ class NewTurn:
     extract: bool = True
     episode: bool = False
     joined: str = ""
+    speaker: str = ""
+    speaker_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -550,7 +554,8 @@ def accept_all(database: Database, turns: Sequence[tuple[NewTurn, int]]) -> list
 
 
 _of_turn: Final = attrgetter(
-    "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract", "episode", "joined"
+    *("scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract", "episode", "joined"),
+    *("speaker", "speaker_prefix"),
 )
 _of_reply: Final = attrgetter("scope", "session_id", "at", "session_key", "turn_id")
 

@@ -49,7 +49,7 @@ _UNREAD: Final[dict[Unread, int]] = {"rules": _ACCEPTED, "model": _RULED}
 class PendingTurn:
     """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds.
 
-    extract, joined: see NewTurn. imported: it is an episode that another program recorded.
+    extract, joined, speaker, speaker_prefix: see NewTurn. imported: it is an episode that another program recorded.
     """
 
     id: int
@@ -63,6 +63,8 @@ class PendingTurn:
     extract: bool = True
     imported: bool = False
     joined: str = ""
+    speaker: str = ""
+    speaker_prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ _OWN_WORK = ("cron:", "dream:", "heartbeat", "system:", "trigger:")
 """Session keys of turns that nanobot starts itself, in which nobody speaks."""
 _ON_THIS_MACHINE = frozenset({"api", "cli", "websocket"})
 """Surfaces without groups. Their clients choose their ids, so gateway-memory refuses them until they are declared."""
-_SENDER_NAMES = ("sender_name", "first_name", "display_name", "username")
+_SENDER_NAMES = ("sender_name", "first_name", "display_name", "nickname", "username")
 _CHAT_TITLES = ("chat_name", "chat_title", "group_name", "room")
 """What channels call a sender and a chat, for people who read of them; names prove nothing."""
 _DIRECT = frozenset({"1", "dm", "im", "p2p", "personal", "private", "single"})

@@ -28,8 +28,12 @@ test("without the time of a run the last message counts", () => {
   assert.equal(newExchange(messages, Number.POSITIVE_INFINITY).user, "new");
 });
 
+test("what a person says is handed over also where the assistant says nothing to it", () => {
+  assert.equal(newExchange([user("I moved to Porto.", 9), assistant("NO_REPLY")], 5).user, "I moved to Porto.");
+});
+
 test("silence, commands and pictures alone are not remembered", () => {
-  assert.equal(newExchange([user("hi", 9), assistant("NO_REPLY")], 5), undefined);
+  assert.equal(newExchange([user("hi", 9), assistant(" ")], 5), undefined);
   for (const command of ["/memory search x", "/memory", "／memory list", "/memory忘掉咖啡", "/记忆 列出", "/記憶忘掉咖啡"])
     assert.equal(newExchange([user(command, 9), assistant("found")], 5), undefined);
   assert.equal(newExchange([user([{ type: "image" }], 9), assistant("nice")], 5), undefined);
