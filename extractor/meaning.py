@@ -71,6 +71,7 @@ _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
 _QUESTION: Final = 1.4
 _DOES: Final[Mapping[Part, float]] = {"unsays": -0.7, "mends": -1.4, "introduces": -0.3}
+_DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -0.25}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
 _MAY_ASK_IN_CLAUSE: Final = -6.0
@@ -137,12 +138,16 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
     return Meaning(**kinds, question=_directed(QUESTION, vector, words), asks=asks)
 
 
-def does_of(text: str, vector: Sequence[float], encoder: str) -> Part | None:
-    """Return what a part of a message does to the others; None for nothing, or without the bundled encoder."""
+def does_of(text: str, vector: Sequence[float], encoder: str, *, alone: bool = False) -> Part | None:
+    """Return what a part of a message does to the others; None for nothing, or without the bundled encoder.
+
+    alone: it is a message of its own, and may do that to the one before it. It then must be plainer.
+    """
     if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
         return None
     words = words_of(text)
-    above = {part: _directed(part, vector, words) - least for part, least in _DOES.items()}
+    bounds = _DOES_ALONE if alone else _DOES
+    above = {part: _directed(part, vector, words) - least for part, least in bounds.items()}
     part = max(above, key=lambda each: above[each])
     return part if above[part] >= 0 else None
 

@@ -12,11 +12,13 @@ from extractor import Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.lifecycle import Lifecycle, Retention, Saver
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.processor import BatchStage, Filing, RulesStage, TurnProcessor
+from gateway_memory.capture.processor import BatchStage, TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
+from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands

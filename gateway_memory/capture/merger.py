@@ -45,6 +45,7 @@ from gateway_memory.sync.storage import Storage
 from recall import Near, Stored, text_overlap
 
 _LOADING_SECONDS: Final = 10
+_LONGEST_LEANING: Final = 100  # characters of a message that only takes back or corrects the one before
 """How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
 _LOOKED_BACK: Final = 200
 """The newest changes among which a retraction looks for what the memory had replaced."""
@@ -111,6 +112,14 @@ class Merger:
             (part, None if vector is None else does_of(line, vector.tolist(), encoder))
             for part, line, vector in zip(parts, lines, vectors, strict=True)
         ]
+
+    async def does_to_the_one_before(self, message: str) -> Part | None:
+        """Return whether a message takes back the one before it ("just kidding"), or corrects it ("no, Thursday")."""
+        if len(message) > _LONGEST_LEANING:
+            return None
+        line = one_line(message)
+        encoder, (vector,) = await self._storage.recaller.encoded([line], NEAREST_SECONDS)
+        return None if vector is None else does_of(line, vector.tolist(), encoder, alone=True)
 
     async def near(
         self, scope: Scope, candidates: Sequence[Candidate], speakers: Sequence[str]
@@ -301,7 +310,7 @@ class Merger:
         if not await self._is_unedited(scope, memory):
             return
         draft.by_rules.remove(memory)
-        draft.retire(memory, "retracted", "model", turn=memory.turn)
+        draft.retire(memory, "retracted", "taken_back" if draft.cause == "rules" else "model", turn=memory.turn)
         changes = await self._storage.ledger.undoable(scope.key, _LOOKED_BACK)
         replaced = {
             item.memory.id: item.memory

@@ -1,7 +1,7 @@
 """Process accepted turns in two stages, the rules at once and then a model, and adopt those of dead processes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -12,21 +12,17 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from extractor import (
     Candidate,
     Turn,
-    extract_rules,
     judge,
-    permitted,
-    with_unread,
-    without_holes,
 )
-from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope, shared_for
-from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, by_scope
+from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
-from gateway_memory.capture.requests import asks_to_keep_masked, request_in
+from gateway_memory.capture.requests import request_in
+from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime, compute
-from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
@@ -40,162 +36,14 @@ _RULED_AT_ONCE: Final = 256
 _GATHER_SECONDS, _GATHERINGS = 0.05, 6
 _ADOPT_SECONDS: Final = 10.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
-_LOADING_SECONDS: Final = 10
-"""How long a message waits for its vector: an encoder takes long to load on a busy machine."""
 
 TRANSIENT: Final = (OSError, StoreError, RecallError)
 """Errors such as a full disk or a lock timeout. The turn waits and is retried."""
 
 
-# Turn candidates into memories: check permission, merge with existing memories, build a plan, and execute it.
-
-
-class Filing:
-    """Files the results of a stage, and completes the turns of that stage, with one plan a scope."""
-
-    def __init__(self, runtime: Runtime, merger: Merger, executor: PlanExecutor, changes: MemoryChanges) -> None:
-        self._runtime = runtime
-        self._merger = merger
-        self._executor = executor
-        self._changes = changes
-
-    async def file(
-        self,
-        draft: Draft,
-        extracted: Sequence[Sequence[Candidate]],
-        *,
-        empty: str,
-        retracted: Collection[str] = (),
-        holds: Callable[[], Awaitable[bool]] | None = None,
-    ) -> bool:
-        """Merge what was extracted from a draft's turns, and execute the draft.
-
-        Return False, without executing the draft, if `holds` says no. Candidates for shared scopes are saved before
-        it is asked again under the lock; saved once more, they are skipped as known.
-
-        empty: the reason to record for a turn without candidates.
-        retracted: the ids of memories of the rules that the model found to be wrong, and of those that stand twice.
-        holds: whether no text of the turns was forgotten since the model read them; it is asked again under the lock.
-        """
-        scope = draft.scope
-        kept = await self._permitted(draft, extracted, empty)
-        shared = [(*pair, joined) for pair in kept if (joined := self._shared_with(*pair))]
-        if shared and holds and not await holds():
-            return False
-        for turn, candidate, joined in shared:
-            kept.remove((turn, candidate))
-            draft.note("shared", await self._share(turn, candidate, joined), turn=turn.id)
-        if not kept and not retracted:
-            await self._executor.complete(draft)
-            return True
-        async with self._executor.writing(scope):
-            if holds and not await holds():
-                return False
-            draft.room = await self._merger.room(scope)
-            for identity in retracted:
-                await self._merger.draft_retraction(identity, draft)
-            near = await self._merger.near(scope, [each for _, each in kept], [turn.speaker for turn, _ in kept])
-            for (turn, candidate), nearest in zip(kept, near, strict=True):
-                await self._merger.draft_candidate(turn, candidate, nearest, draft)
-            await self._merger.draft_reworded(draft, [candidate for _, candidate in kept])
-            await self._executor.complete(draft)
-        return True
-
-    def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
-        """Return the shared scope of a turn's session that a candidate is about, if it may be kept there."""
-        joined = shared_for(candidate, Scope.parse_all(turn.joined))
-        read = as_turn(turn, self._runtime.zone)
-        return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
-
-    async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
-        """Keep a candidate in a shared scope that its session has joined. The turn's text stays with its speaker.
-
-        After a crash before the turn is completed, it is shared again, and merging skips it as known. Returns what
-        became of it.
-        """
-        source = replace(turn, id=0, scope=joined.key, user="", reply="", joined="")
-        unquoted = replace(candidate, turn=0, quote="", sentence="")
-        return (await self._changes.saves.save(joined, source, unquoted)).action
-
-    async def _permitted(
-        self, draft: Draft, extracted: Sequence[Sequence[Candidate]], empty: str
-    ) -> list[tuple[PendingTurn, Candidate]]:
-        """Return what may be kept, and note in the draft why the rest is not."""
-        kept: list[tuple[PendingTurn, Candidate]] = []
-        by_owner, by_rules = draft.scope.key == OWNER_KEY, draft.cause == "rules"
-        for turn, candidates in zip(draft.turns, extracted, strict=True):
-            unread = by_rules or any(candidate.only_as for candidate in candidates)
-            understood = await self._merger.understood(candidates, turn.user) if unread else candidates
-            meant = [candidate for candidate in understood if candidate]
-            masked = by_rules and asks_to_keep_masked(turn.user)
-            if not meant:
-                draft.note("skipped", empty, turn=turn.id)
-            if masked:
-                draft.note("masked", "secret", turn=turn.id)
-            read = as_turn(turn, self._runtime.zone)
-            for candidate in meant:
-                content = await compute(without_holes, candidate.content)
-                if not content:
-                    if not masked:
-                        draft.note("masked", "secret", turn=turn.id)
-                    masked = True
-                    continue
-                whole = replace(candidate, content=content) if content != candidate.content else candidate
-                allowed = await compute(permitted, whole, read, by_owner=by_owner)
-                if allowed is None:
-                    draft.note("skipped", "not_permitted", turn=turn.id)
-                else:
-                    kept.append((turn, allowed))
-        return kept
-
-
 _REPLY_READ: Final = 400
 _OF_ITS_TEXT: Final = frozenset({"model_unreadable", "model_truncated", "model_refused"})
 _TURNS_KEPT, _TEXT_KEPT, _SESSIONS_KEPT = 4, 1000, 1000
-
-
-class RulesStage:
-    """The immediate stage: extract plain statements of the user by rules, and index what was said."""
-
-    name = "rules"
-    state: TurnState = "accepted"
-
-    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, changes: MemoryChanges) -> None:
-        self._runtime = runtime
-        self._storage = storage
-        self._filing = filing
-        self._changes = changes
-
-    async def run(self, turns: Sequence[PendingTurn]) -> None:
-        """Extract from each turn by rules, and execute requests to forget. One plan a scope."""
-        for key, group in by_scope(turns):
-            scope = Scope.parse(key)
-            extracted = [await self._extract(scope, turn) for turn in group]
-            await self._filing.file(Draft(scope, "rules", group), extracted, empty="nothing_to_keep")
-            await self._index_episodes(key, group)
-
-    async def _extract(self, scope: Scope, turn: PendingTurn) -> Sequence[Candidate]:
-        if not turn.extract:
-            return ()
-        await self._changes.answers.read(scope, turn)
-        if request := await request_in(self._storage.recaller, turn.user, _LOADING_SECONDS):
-            # A wish that another program was told concerns no memory of ours.
-            if request.only_asks and not turn.imported:
-                await self._changes.forgetter.by_wish(scope, turn, request)
-            if request.only_asks:
-                return ()
-        return await compute(_candidates, as_turn(turn, self._runtime.zone), imported=turn.imported)
-
-    async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
-        """Index what was said. Where that fails, it is indexed with the scope's next session."""
-        new = [turn for turn in turns if not turn.imported]
-        kept = [turn.id for turn in new if self._runtime.settings_of(turn.session_key).episodes.enabled]
-        try:
-            if kept:
-                await self._storage.episode_follower.index(scope, kept)
-        except (StoreError, RecallError) as error:
-            log.warning("episodes.not_indexed", error=type(error).__name__)
-            self._runtime.on_error("episodes", error)
 
 
 class BatchStage:
@@ -296,19 +144,6 @@ class BatchStage:
         ]
         if len(self._earlier) > _SESSIONS_KEPT:
             del self._earlier[next(iter(self._earlier))]
-
-
-def _candidates(turn: Turn, *, imported: bool) -> list[Candidate]:
-    """Return the rules' candidates, and sentences that only their vectors can judge.
-
-    Of an imported turn, none may change a memory.
-    """
-    kept = extract_rules(turn)
-    candidates = with_unread(turn, kept)
-    if not imported:
-        return candidates
-    unread = (replace(candidate, only_as=candidate.only_as - {"change"}) for candidate in candidates[len(kept) :])
-    return [*kept, *(candidate for candidate in unread if candidate.only_as)]
 
 
 def _without(turn: PendingTurn, withheld: Withheld) -> PendingTurn:
