@@ -106,7 +106,7 @@ class Meaning:
     @property
     def may_tell(self) -> bool:
         """Whether it may tell something worth keeping, so that a model reads it; one in five of small talk may."""
-        return self.keep >= _KEEP_READ
+        return self.keep >= _KEEP_READ and self.question < _QUESTION
 
 
 @cache

@@ -30,9 +30,9 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
 CHANGED, CHANGED_PLAINLY, ASKED = 2.6, 3.0, 1.25
-# How much the newer statement alone must tell of a change (`Meaning.change`), and one that is worth nothing else, or of
-# which a person is asked: talk changes no lines.
-TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
+# How much the newer statement alone must tell of a change (`Meaning.change`) for that, and one that is worth nothing
+# else: two events of a kind, or two wishes, are alike in form, and both stand.
+MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.0, 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
@@ -192,11 +192,10 @@ def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effe
     """
     telling = candidate.telling or 0.0
     is_wish = traits_of(candidate.category).directive
-    if odds is None or is_wish or odds < ASKED or read(candidate.content).asks:
+    if odds is None or is_wish or odds < ASKED or telling < MAY_TELL_OF_CHANGE or read(candidate.content).asks:
         return None
-    plainly = telling >= TELLS_ONLY_OF_CHANGE
-    if candidate.only_as and not plainly:
-        return None  # it is worth nothing else
+    if candidate.only_as and telling < TELLS_ONLY_OF_CHANGE:
+        return None
     changes = odds >= CHANGED and telling >= TELLS_OF_CHANGE
     return _Effect("supersede" if changes else "add", memory, "changed_mind" if changes else "asked", odds)
 

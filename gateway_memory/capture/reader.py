@@ -337,7 +337,7 @@ def _sentences(turns: Sequence[Turn]) -> list[str]:
 
 
 def _sentences_of(text: str) -> list[str]:
-    lines = (one_line(each.text) for each in sentences(text[:LONGEST_READ]))
+    lines = (one_line(each.text) + "?" * each.question for each in sentences(text[:LONGEST_READ]))
     return [part for line in lines for part in _HAN_BLANK.split(line)]
 
 

@@ -10,7 +10,7 @@ from gateway_memory.capture.asking import Stage, asks, holds
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.store.markdown import parse
 
-BEFORE, AFTER = "I live in Bristol with two mates", "just got the keys, we're in Swansea now"
+BEFORE, AFTER = "I'm vegetarian, have been since uni", "I eat meat again, doctors orders, low iron"
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def kept(memory: GatewayMemory) -> set[str]:
 @pytest.mark.parametrize(
     ("reply", "answer", "stands"),
     [
-        ("Do you still live in Bristol?", "no", {AFTER}),
-        ("So you don't live in Bristol any more?", "yes", {AFTER}),
-        ("Do you still live in Bristol?", "not any more", {AFTER}),
-        ("Do you still live in Bristol?", "yes", {BEFORE, AFTER}),
-        ("So you don't live in Bristol any more?", "no, I still do at weekends", {BEFORE, AFTER}),
-        ("Do you still live in Bristol?", "what's for dinner?", {BEFORE, AFTER}),
+        ("Are you still vegetarian?", "no", {AFTER}),
+        ("So you aren't vegetarian any more?", "yes", {AFTER}),
+        ("Are you still vegetarian?", "not any more", {AFTER}),
+        ("Are you still vegetarian?", "yes", {BEFORE, AFTER}),
+        ("So you aren't vegetarian any more?", "no, I still am at weekends", {BEFORE, AFTER}),
+        ("Are you still vegetarian?", "what's for dinner?", {BEFORE, AFTER}),
         ("Noted!", "no", {BEFORE, AFTER}),
     ],
 )
