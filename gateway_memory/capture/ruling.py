@@ -54,7 +54,7 @@ class RulesStage:
                     gone.add(before.id)
                 read.append(whole)
                 extracted.append(candidates)
-                self._keep(whole)
+                self._keep(whole, tells=bool(candidates))
             draft = Draft(scope, "rules", read)
             draft.by_rules = list(await self._storage.ledger.of_turns(scope.key, sorted(gone))) if gone else []
             retracted = [memory.id for memory in draft.by_rules]
@@ -70,10 +70,13 @@ class RulesStage:
         does = await self._filing.does_to_the_one_before(turn.user)
         return (before, does) if does in ("unsays", "mends") else (None, None)
 
-    def _keep(self, turn: PendingTurn) -> None:
-        if len(self._before) >= _SESSIONS_KEPT:
+    def _keep(self, turn: PendingTurn, *, tells: bool) -> None:
+        """Keep a turn for the next one of its speaker, if it tells something that may be kept."""
+        self._before.pop((turn.session_id, turn.speaker), None)
+        if tells:
+            self._before[turn.session_id, turn.speaker] = replace(turn, user=turn.user[:LONGEST_READ], reply="")
+        if len(self._before) > _SESSIONS_KEPT:
             del self._before[next(iter(self._before))]
-        self._before[turn.session_id, turn.speaker] = replace(turn, user=turn.user[:LONGEST_READ], reply="")
 
     async def _extract(self, scope: Scope, turn: PendingTurn, whole: PendingTurn) -> Sequence[Candidate]:
         """Return what a turn tells. whole: the same with the message that it corrects."""

@@ -73,3 +73,9 @@ async def test_what_is_said_of_a_reply_takes_nothing_back(tmp_path: Path, next_m
 @pytest.mark.files
 async def test_an_hour_later_nothing_is_taken_back(tmp_path: Path) -> None:
     assert len(await lines_after(tmp_path, "I own a sailing boat in Kiel.", "just kidding", minutes=60)) == 1
+
+
+@pytest.mark.files
+async def test_a_request_is_not_corrected_into_a_line(tmp_path: Path) -> None:
+    told = ("I own a sailing boat in Kiel.", "forget what I said about the car", "wait no, Thursday")
+    assert all("forget" not in line for line in await lines_after(tmp_path, *told))
