@@ -36,8 +36,6 @@ _NOTES_OF_ROOM: Final = "The long-term notes of this group, from its MEMORY.md: 
 _LINE_LENGTH: Final = 200
 """Where not everything fits, a longer line is cut: one paragraph must not take all the room."""
 _FRAME_TOKENS: Final = count_tokens(f"{FENCE_START}\n[{_TITLE}] {_INTRO}\n{FENCE_END}")
-_OUR_HEADINGS: Final = frozenset({"", "Memory", "Remembered"})
-"""The headings that we write ourselves. They tell nothing about the lines below them."""
 
 Items = list[tuple[str, str]]
 """Memories (id, text)."""
@@ -58,6 +56,7 @@ class _Line:
     block: Block
     heading: str
     shown: str
+    whole: bool
     rank: tuple[bool, bool, float, int]
 
 
@@ -81,7 +80,7 @@ def memory_block(
         shown = _numbers([line.block for line in lines])
         omitted = [say(language, left_out, count=len(_numbers(lines_of_user) - shown))]
     text = render_block(_TITLE, intro, [*_in_order(lines), *omitted], max_tokens) if room >= 0 else ""
-    items = [line.block for line in lines if line.block.kind == "item" and line.shown.endswith(line.block.text)]
+    items = [line.block for line in lines if line.block.kind == "item" and line.whole]
     return text, [(block.id, block.text) for block in items] if text else []
 
 
@@ -96,13 +95,13 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest:
     for position, block in enumerate(blocks):
         of = known.get(block.id) if block.kind == "item" else None
         newest = max(newest, of.at if of else 0.0)
-        text = block.text if longest is None else _short(block.text)
-        heading = "" if block.heading in _OUR_HEADINGS else block.heading
+        text = block.below_heading if block.kind == "item" else block.text
+        whole, text = longest is None or len(text) <= longest, text if longest is None else _short(text)
         name = block.id if of is None else f"{block.id}, {of.day}"
         shown = f"({name}) {text}" if block.kind == "item" else text
         directive = of is not None and traits_of(of.category).directive
         rank = directive, of is None or of.high, of.at if of else newest, position
-        lines.append(_Line(block=block, heading=heading, shown=shown, rank=rank))
+        lines.append(_Line(block=block, heading=block.heading, shown=shown, whole=whole, rank=rank))
     return sorted(lines, key=lambda line: line.rank, reverse=True)
 
 

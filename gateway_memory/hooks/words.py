@@ -12,6 +12,7 @@ from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
+from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.validity import State, Today, Validity, marked
 from gateway_memory.store.withheld import Withheld
@@ -84,9 +85,12 @@ def _lines_of_files(workspace: Path, zone: tzinfo | None, scope: Scope) -> Itera
                 text, at = stream.read().decode("utf-8", "surrogateescape"), os.fstat(stream.fileno()).st_mtime
         except OSError:
             continue
-        noon = noon_of(path.name[:10], zone)
+        noon = noon_of(day_named(path.stem), zone)
         at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
         file = path.relative_to(folder).as_posix()
         for block in parse(text, file=file, memories=is_writable(file)):
             if block.type != "S":
-                yield Line(id=block.id, text=block.text, type=block.type, file=file, at=at)
+                said = noon_of(block.day, zone)
+                yield Line(
+                    id=block.id, text=block.text, type=block.type, file=file, at=at if said is None else min(said, at)
+                )

@@ -5,6 +5,10 @@ values that differ from the defaults (type W, confidence 1.0). A line without a 
 digest of its text. Everything else is preserved byte for byte: lines are split at LF only and written back unchanged.
 
 A line may also have annotations (`markdown.py`), which are no part of its text.
+
+What a person has written says much by where it stands. So the text of a line without a comment begins with its headings
+and the lines above it in its list, "Lantern › Boss › Phase 2: two cards". A heading that is a day dates it, and a field of
+a form that nobody has filled in is nothing. Lines with a program's comment stand alone.
 """
 
 import hashlib
@@ -14,11 +18,13 @@ import unicodedata
 from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, Literal, cast, get_args
 
 from extractor import spoken
+from gateway_memory.store.headings import EMPHASIS, ITALIC, LABEL, RULE, days_of, is_form
 
 # What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
 #
@@ -70,7 +76,7 @@ MemoryType = Literal["W", "B", "O", "S"]
 MAX_TEXT_LENGTH = 2000
 """The maximum number of characters of one memory. A longer paragraph is split at this length."""
 
-_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?(.*))?$")
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:(\[[ xX]\])[ \t]+)?(.*))?$")
 _COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
 _ESCAPED_COMMENT = re.compile(r"&((?:amp;)*)lt;!--")
 _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
@@ -79,6 +85,13 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SPEAKER = re.compile(r"(user|assistant): ")
 _SECTION = "## Remembered"
+_OUR_HEADINGS: Final = frozenset({"Memory", "Remembered"})
+"""The headings that we write ourselves. They tell nothing about the lines below them."""
+_STEP: Final = " › "
+"""Between a heading and the next one, and between lines of a list in each other."""
+_TAB: Final = 4
+_HEADS_LIST: Final = re.compile(r".{1,100}[:：][*_]*|\*\*[^*]{1,100}\*\*|__[^_]{1,100}__")
+"""A line of its own that stands above a list as a heading does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +110,22 @@ class Block:
     """True if a comment holds the id, so that the line was written (or is now managed) by us."""
     annotations: tuple[str, ...] = ()
     """What other comments say of a memory, such as "trigger: gateway setup"."""
+    day: str = ""
+    """YYYY-MM-DD, if a heading above it is a day."""
+    path: tuple[str, ...] = ()
+    """The headings above it, the outermost first."""
+    above: tuple[str, ...] = ()
+    """The lines of its list in which it stands, the outermost first."""
+    box: str = ""
+    """"[ ]" or "[x]" if it is a task."""
+    listed: bool = False
+    """Whether it stands in a list."""
+
+    @property
+    def below_heading(self) -> str:
+        """The text as it stands below its heading."""
+        text = self.text.removeprefix(self.heading) if self.heading else self.text
+        return text[2:] if text.startswith(": ") else text.removeprefix(_STEP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,19 +202,70 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     blocks: list[Block] = []
     ids: set[str] = set()
     lines = text.split("\n")
-    for block in _scan(lines if memories else _heard(lines), memories=memories):
+    found = _scan(lines if memories else _heard(lines), memories=memories)
+    title = _title_of(lines) if memories else ""
+    for each in found:
+        block, own = _placed(each, title) if each.listed else _prose(each, title, memories=memories), each.text
         if not block.text:
             continue
-        chosen = block.id or (
-            content_id(block.text) if block.kind == "item" else content_id(file, block.heading, block.text)
-        )
+        chosen = block.id or (content_id(own) if block.kind == "item" else content_id(file, block.heading, block.text))
         occurrence = 1
         while chosen in ids:
             occurrence += 1
-            chosen = content_id(file, block.text, str(occurrence))
+            chosen = content_id(file, own, str(occurrence))
         ids.add(chosen)
         blocks.append(replace(block, id=chosen, marked=bool(block.id) and chosen == block.id))
     return blocks
+
+
+def _title_of(lines: Sequence[str]) -> str:
+    """Return the title of a file: its first heading, if no other is of the highest rank; "" if it has none."""
+    headings = [line.strip() for line in lines if line.lstrip().startswith("#") and _HEADING.match(line.rstrip("\r"))]
+    highest = [heading for heading in headings if heading.startswith(("# ", "#\t"))]
+    named = _HEADING.match(highest[0]) if len(highest) == 1 and headings[0] == highest[0] else None
+    return (named[1] or "").strip() if named else ""
+
+
+def _prose(block: Block, title: str, *, memories: bool) -> Block:
+    """Return a paragraph with its headings and its day; without a text if a form says it.
+
+    memories: of a file of memories.
+    """
+    day, path = _headed(block, title)
+    empty = memories and (ITALIC.fullmatch(block.text) or is_form(block.text))
+    heading = _STEP.join(path if memories else filter(None, block.path))
+    return replace(block, day=day, heading=heading, text="" if empty else block.text)
+
+
+def _headed(block: Block, title: str) -> tuple[str, list[str]]:
+    """Return the day of a block's headings, and those of them that say something of it."""
+    day, path = days_of(block.path)
+    start = int(bool(title) and block.path[:1] == (title,))
+    return day, [each for each in path[start:] if each and each not in _OUR_HEADINGS]
+
+
+def _placed(block: Block, title: str) -> Block:
+    """Return a line of a list with what its place says of it: its headings, its day, the lines above it.
+
+    title: the file's own, which tells nothing of a line. What says nothing has no text.
+    """
+    (of_headings, path), (of_lines, above) = _headed(block, title), days_of(block.above)
+    day, heading = of_lines or of_headings, _STEP.join(path)
+    if block.id or block.annotations:  # a program has written it
+        return replace(block, day=day, heading=heading)
+    if not block.text or is_form(block.text):
+        return replace(block, text="")
+    steps = [*path, *filter(None, above)]
+    text = f"{block.box} {block.text}" if block.box else block.text
+    if steps:
+        parted = LABEL.match(EMPHASIS.sub("", block.text)) or LABEL.search(steps[-1])
+        text = f"{_STEP.join(steps)}{_STEP if parted else ': '}{text}"
+    return replace(block, day=day, heading=heading, text=text[:MAX_TEXT_LENGTH])
+
+
+def told_on(block: Block, day: date) -> str:
+    """Return the text of a block as it is told from a day on: with the day of its heading if that is still ahead."""
+    return f"{block.day}: {block.text}" if block.day > day.isoformat() and not block.marked else block.text
 
 
 def _heard(lines: list[str]) -> list[str]:
@@ -288,16 +368,25 @@ def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
     return "", False, False
 
 
-def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901 - one pass, one state
+def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901, PLR0915 - one pass, one state
     """Return the blocks with the id of their comment, or ""."""
     blocks: list[Block] = []
-    heading, fence, comment = "", "", False
+    fence, comment = "", False
+    titles: list[tuple[int, str]] = []
+    above: list[tuple[int, str]] = []
     run: list[str] = []
-    run_first, run_item = 0, False
+    run_first, run_item, box = 0, False, ""
 
     def close(last: int) -> None:
+        nonlocal above
         if run:
-            blocks.extend(_block(run, run_first, last, heading, item=run_item, memories=memories))
+            if not run_item and len(run) == 1 and _HEADS_LIST.fullmatch(run[0]):
+                above = [(-1, _as_step(run[0]))]
+            found = _block(run, run_first, last, titles[-1][1] if titles else "", item=run_item, memories=memories)
+            path = tuple(text for _, text in titles)
+            lists = tuple(text for _, text in above[:-1]) if run_item else ()
+            task = box if run_item else ""
+            blocks.extend(replace(each, path=path, above=lists, box=task, listed=run_item) for each in found)
             run.clear()
 
     for number, raw in enumerate(lines):
@@ -320,21 +409,35 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
         title = _HEADING.match(line)
         if title:
             close(number - 1)
-            heading = (title[1] or "").strip()
+            level = len(line) - len(line.lstrip().lstrip("#")) - (len(line) - len(line.lstrip()))
+            titles = [*(each for each in titles if each[0] < level), (level, (title[1] or "").strip())]
+            above = []
         elif item:
             close(number - 1)
-            run_first, run_item = number, True
-            run.append((item[2] or "").strip())
+            run_first, run_item, box = number, True, (item[2] or "").lower()
+            indent, text = len(item[1].expandtabs(_TAB)), (item[3] or "").strip()
+            above = [*(each for each in above if each[0] < indent), (indent, _as_step(text))]
+            run.append(text)
+        elif memories and RULE.fullmatch(line):
+            close(number - 1)
+            above = []
         elif not line.strip():
             close(number - 1)
         elif run and (not run_item or line[0] in " \t"):
             run.append(line.strip())
         else:
             close(number - 1)
+            above = []
             run_first, run_item = number, False
             run.append(line.strip())
     close(len(lines) - 1)
     return blocks
+
+
+def _as_step(text: str) -> str:
+    """Return a line of a list as the lines in it have it before them."""
+    text = _COMMENT.sub("", split_annotations(text)[0])
+    return EMPHASIS.sub("", text).strip().rstrip(":：").strip()
 
 
 def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: bool, memories: bool) -> list[Block]:

@@ -16,8 +16,9 @@ from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most
+from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
+from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, told_on
 from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.episodes import is_episode_page
@@ -32,7 +33,6 @@ _ANNOUNCED_AT_ONCE: Final = 64
 Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 """A row that a person or a tool has added to a file or removed from it. A line with changed text counts as added."""
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
-_DAY_LENGTH: Final = len("2026-11-21")
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose state is cached. Other scopes are compared with the index again."""
 _HELD: Final = "held"
@@ -330,13 +330,16 @@ class Follower:
                 continue
             ids.add(identity)
             known = memories.get(identity)
-            day = self._runtime.date_of(known.at if known else default_at)
-            entries.append(_entry(block, identity, known, default_at, day, curated=file == MEMORY_FILE))
+            noon = noon_of(block.day, self._runtime.zone)
+            at = default_at if noon is None else min(noon, stamp.mtime_ns / 1e9)
+            day = self._runtime.date_of(known.at if known else at)
+            text = block.text if known else told_on(block, self._runtime.date_of(stamp.mtime_ns / 1e9))
+            entries.append(_entry(replace(block, text=text), identity, known, at, day, curated=file == MEMORY_FILE))
         return entries, lost
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
         saved = stamp.mtime_ns / 1e9
-        noon = noon_of(Path(file).name[:_DAY_LENGTH], self._runtime.zone)  # also of "2026-09-21-1538.md"
+        noon = noon_of(day_named(Path(file).stem), self._runtime.zone)  # also of "2026-09-21-1538.md"
         return saved if noon is None else min(noon, saved)
 
 

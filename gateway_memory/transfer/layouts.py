@@ -21,6 +21,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.ground import local_time, noon_of
 from gateway_memory.ground.holds import given, holds_of, with_note
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
+from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.markdown import (
@@ -32,6 +33,7 @@ from gateway_memory.store.markdown import (
     one_line,
     parse,
     project_of,
+    told_on,
 )
 from gateway_memory.store.plan import MemoryRecord, Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
@@ -314,6 +316,7 @@ _KEPT_MARK: Final = "\ue000"
 USER_FILE: Final = "USER.md"
 """OpenClaw's file about its user: a comment stands before each line, with its day and whether it holds."""
 _OBSERVED: Final = re.compile(r"[ \t]*<!--\s*(observed:[^<>\n|]{1,40}\|\s*status:\s*(?:active|superseded))\s*-->\s*")
+_FOOT: Final = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _LINE: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _IMPORTANT: Final = 0.7
 """From this importance on, a memory counts as important here."""
@@ -335,10 +338,10 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         else:
             lines.append(line.decode("utf-8", "replace"))
     if path.name == USER_FILE:
-        lines = _observed(lines)
+        lines = _observed(_without_foot(lines))
     marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
     text = clean(marked).text.replace(_KEPT_MARK, "<!--")
-    at = time_of(path, zone) if is_day_file(file) else path.stat().st_mtime
+    at, of_day = time_of(path, zone), bool(day_named(path.stem))
     own = file == MEMORY_FILE or is_day_file(file)
     blocks = parse(text, file=file, memories=own)
     items = [block for block in blocks if block.kind == "item"]
@@ -348,10 +351,12 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         if day and observed is None:  # the example of an empty form
             continue
         weight = importance_of(block.annotations)
-        said = at if observed is None else observed
-        content, last = block.text, ""
-        if observed is not None or is_day_file(file):  # else nobody knows from which day "tomorrow" counts
-            content, last = _in_time(block.text, local_time(said, zone).date(), "", {})
+        named = noon_of(block.day, zone) if observed is None else observed
+        said = at if named is None else named
+        dated = named is not None or of_day
+        content, last = told_on(block, local_time(path.stat().st_mtime, zone).date()), ""
+        if dated:  # else nobody knows from which day "tomorrow" counts
+            content, last = _in_time(content, local_time(said, zone).date(), "", {})
         important = file == MEMORY_FILE if weight is None else weight >= _IMPORTANT
         record = MemoryRecord(
             id=block.id if block.marked else "",
@@ -368,7 +373,7 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         yield MemoryItem(
             place=f"{path}:{block.first + 1}",
             record=record,
-            dated=is_day_file(file) or observed is not None,
+            dated=dated,
             scope=scope or (f"project:{project}" if (project := project_of(block.annotations)) else ""),
             curated=file == MEMORY_FILE,
             superseded=superseded,
@@ -379,6 +384,13 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         yield NoteItem(
             place=str(path), scope=scope, file=note_file(f"{path.stem}-notes" if own else path.stem), text=prose
         )
+
+
+def _without_foot(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines of a form without what stands below its last rule: words for who fills it in."""
+    rules = [number for number, line in enumerate(lines) if _FOOT.fullmatch(line)]
+    foot = lines[rules[-1] :] if rules and rules[-1] else []
+    return lines if any(_LINE.match(line) or line.startswith("#") for line in foot) else lines[: len(lines) - len(foot)]
 
 
 def _observed(lines: Sequence[str]) -> list[str]:
@@ -429,7 +441,7 @@ def note_file(stem: str) -> str:
 
 def time_of(path: Path, zone: tzinfo | None) -> float:
     """Return noon of the day in a file's name, else its modification time."""
-    noon = noon_of(path.stem, zone)
+    noon = noon_of(day_named(path.stem), zone)
     return path.stat().st_mtime if noon is None else noon
 
 

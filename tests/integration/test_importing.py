@@ -219,7 +219,7 @@ async def test_an_openclaw_workspace_is_taken_in(tmp_path: Path) -> None:
     report = await take_in(workspace, "openclaw", source)
     assert (report.counts["memories.added"], report.counts["notes.added"], report.problems) == (2, 2, [])
     assert "- Prefers Python for scripts" in (workspace / "MEMORY.md").read_text("utf-8")
-    assert "- Met the vendor" in (workspace / "memory" / "2026-01-16.md").read_text("utf-8")
+    assert "- Work: Met the vendor" in (workspace / "memory" / "2026-01-16.md").read_text("utf-8")
     assert "Long day." in (workspace / "memory" / "2026-01-16-notes.md").read_text("utf-8")
     async with GatewayMemory(WORDS, workspace) as memory:
         session = await memory.start_session("one", user=OWNER)

@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gateway_memory.store.documents import patch_of, taken_back
+from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import (
     MAX_TEXT_LENGTH,
     Addition,
@@ -178,6 +179,84 @@ def test_prose_is_searchable_by_paragraph_with_its_heading() -> None:
         ("House", "The roof leaks.\nIt is old."),
         ("House", "The door is new."),
     ]
+
+
+LANTERN = """# MEMORY.md - of Pip
+
+## Lantern
+#### Boss
+- Phase 2: two cards a turn
+- **Weak spots**:
+  - the lamp
+
+Rules:
+
+1. Ask first
+
+## Key dates
+### 2026-09-14
+- **New name: Pip**
+  - chosen by Marek
+
+## Now
+- [ ] Print the second prototype
+- [x] Order wooden cubes
+- Ours <!-- gm:aaaaaaaa -->
+"""
+
+
+def test_a_line_stands_alone_with_its_headings_its_parents_and_its_day() -> None:
+    assert [(block.day, block.text) for block in parse(LANTERN, file=FILE)] == [
+        ("", "Lantern › Boss › Phase 2: two cards a turn"),
+        ("", "Lantern › Boss › Weak spots: the lamp"),
+        ("", "Lantern › Boss › Rules: Ask first"),
+        ("2026-09-14", "Key dates › **New name: Pip**"),
+        ("2026-09-14", "Key dates › New name: Pip › chosen by Marek"),
+        ("", "Now: [ ] Print the second prototype"),
+        ("", "Now: [x] Order wooden cubes"),
+        ("", "Ours"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- **Pronouns:** ",
+        "- **备注：**",
+        "- **Name**: _(your name)_",
+        "- Pets: <which ones>",
+        "- Birthday: —",
+        "- (nothing yet)",
+        "- Time zone:\n  *(optional)*",
+        "(What do they like? Fill this in over time.)",
+        "_Learn about the person that you help._",
+        "---",
+    ],
+)
+def test_what_a_form_says_itself_is_nothing(line: str) -> None:
+    assert parse(f"- A line\n\n{line}\n", file=FILE) == parse("- A line\n", file=FILE)
+
+
+@pytest.mark.parametrize(
+    "line", ["- Pronouns: she (or they)", "- [Rule](rule.md)", "- *Loves tea*", "- Ratio: 16:9", "See (a) and (b)"]
+)
+def test_what_a_person_says_is_no_form(line: str) -> None:
+    (block,) = parse(line, file=FILE)
+    assert block.text == line.removeprefix("- ")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["2026-09-14", "2026-09-14 18:20", "14.09.2026", "2026年9月14日 星期一", "Monday, September 14, 2026", "20260914"],
+)
+def test_a_heading_that_is_a_day_dates_what_is_below_it_and_is_not_said_again(heading: str) -> None:
+    (block,) = parse(f"# Log\n## {heading}\n- First talk\n", file=FILE)
+    assert (block.day, block.text) == ("2026-09-14", "First talk")
+    assert day_named(heading) == "2026-09-14"
+
+
+def test_a_year_or_a_number_is_no_day() -> None:
+    assert {day_named(name) for name in ("Version 2026", "2026-13-40", "Order 12345678901", "September 2026")} == {""}
 
 
 def test_ids_are_fresh() -> None:

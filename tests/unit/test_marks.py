@@ -101,6 +101,6 @@ def test_whatever_is_edited_every_mark_is_one_of_before() -> None:
             chance.shuffle(lines)
         now = ids(with_marks("\n".join(lines), was))
         assert now.keys() <= ids(was).keys()
-        texts = {block.text for block in parse("\n".join(lines), file="MEMORY.md")}
+        texts = {block.below_heading for block in parse("\n".join(lines), file="MEMORY.md")}
         assert set(now.values()) <= texts
         assert all(now.get(identity) == text for identity, text in ids(was).items() if lines.count(f"- {text}") == 1)

@@ -57,7 +57,9 @@ def test_no_opening_exceeds_its_budget_or_counts_wrongly(
     assert count_tokens(text) <= max_tokens
 
     shown = shown_lines(text)
-    whole = {block.id for block in blocks if block.kind == "item" and quoted(f"({block.id}) {block.text}") in shown}
+    whole = {
+        block.id for block in blocks if block.kind == "item" and quoted(f"({block.id}) {block.below_heading}") in shown
+    }
     whole |= {fact.id for fact in log if quoted(f"({fact.id}, {DAY}) {fact.text}") in shown}
     whole |= {"found123"} if any("(found123" in line and not line.endswith("…") for line in shown) else set()
     by_host = set() if include_memory else {block.id for block in blocks if block.kind == "item"}
@@ -82,7 +84,8 @@ def test_no_opening_exceeds_its_budget_or_counts_wrongly(
 
 def _stands(block: Block, line: str) -> bool:
     prefix = f"({block.id}) " if block.kind == "item" else ""
-    return line in (quoted(f"{prefix}{block.text}"), quoted(f"{prefix}{block.text[:199]}…"))
+    text = block.below_heading if block.kind == "item" else block.text
+    return line in (quoted(f"{prefix}{text}"), quoted(f"{prefix}{text[:199]}…"))
 
 
 def test_the_newest_and_most_important_lines_are_told_first_and_the_rest_is_counted() -> None:
@@ -120,8 +123,8 @@ def test_headings_stand_over_their_lines_and_nowhere_else() -> None:
     assert shown_lines(text) == [
         "Family:",
         "They live in Riga.",
-        f"({ids['Olaf is two']}) Olaf is two",
-        f"({ids['Mara is eight']}) Mara is eight",
+        f"({ids['Family: Olaf is two']}) Olaf is two",
+        f"({ids['Family: Mara is eight']}) Mara is eight",
         f"({ids['The boat is called Aurora']}) The boat is called Aurora",
     ]
 
