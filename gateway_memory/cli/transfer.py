@@ -24,6 +24,7 @@ from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
+from gateway_memory.transfer.left_out import summary
 from gateway_memory.transfer.wiki import pages_of, without_secrets, write_wiki
 
 # `gateway-memory read`: learn from conversations that were imported.
@@ -102,7 +103,8 @@ def run_import(args: argparse.Namespace) -> int:
             args.workspace = Path(empty)  # shows what an empty workspace would take in
         report = in_memory(args, partial(_take_in, args, items))
     _print_report(args, report)
-    if report.problems and not report.has_items:
+    nothing_read = report.problems or report.left_out or report.counts["ignored.event"]
+    if nothing_read and not report.has_items:
         sys.stderr.write(f"nothing was taken in: not one row of {args.path} can be read\n")
         return 1
     return int(any(problem.ends for problem in report.problems))
@@ -139,16 +141,24 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
     for applies, hint in hints:
         if applies:
             print(hint)  # noqa: T201
-    for key, why in _OMITTED.items():
-        number = sum(counts[f"ignored.{kind}"] for kind in key)
-        if number:
-            print(f"{number} {why}")  # noqa: T201
+    _print_left_out(args, report)
     for what, number in report.unknown.most_common(_SHOWN):
         print(f"not known here, in {number} rows: {what}")  # noqa: T201
     for problem in sorted(report.problems, key=lambda problem: not problem.ends)[:_SHOWN]:
         print(f"{problem.place}: {problem.reason}")  # noqa: T201
     if len(report.problems) > _SHOWN:
         print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
+
+
+def _print_left_out(args: argparse.Namespace, report: ImportReport) -> None:
+    for key, why in _OMITTED.items():
+        number = sum(report.counts[f"ignored.{kind}"] for kind in key)
+        if number:
+            print(f"{number} {why}")  # noqa: T201
+    if report.copies:
+        print(f"copies that a sync has made, taken in once: {summary(report.copies, args.path)}")  # noqa: T201
+    if report.left_out:
+        print(f"left out, for nothing in them is known here: {summary(report.left_out, args.path)}")  # noqa: T201
 
 
 async def _take_in(args: argparse.Namespace, items: Iterable[Item], memory: GatewayMemory) -> ImportReport:

@@ -11,7 +11,7 @@ from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
-from gateway_memory.store.disk.workspace import journals_aside
+from gateway_memory.store.disk.workspace import journals_aside, left_out
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.peers import WorkspaceHealth
 
@@ -78,6 +78,8 @@ async def digest_record(ports: CommandPorts, session: Session, rest: str) -> dic
 
 
 _MILLION: Final = 1_000_000
+_NAMED: Final = 5
+"""Files that an answer names."""
 _KINDS: Final = 5
 """Kinds of failures that an answer counts."""
 
@@ -89,6 +91,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
     asked are only `session`, `on`, `off` and the updates of this session. A model without a name is none.
     """
     memory, ledger, settings = ports.memory, ports.storage.ledger, session.settings.auto_extract
+    folder = ports.storage.documents.folder
     health = await ports.health.read()
     queue = await ports.storage.turns.queue()
     spent = await ledger.spent(day_of(memory.now().timestamp(), memory.zone))
@@ -110,6 +113,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "feedback": await counted(ports, session),
         "reviews": await waiting_reviews(ports.storage.reviews, session.scope),
         "damaged": await damage_rows(ports, session),
+        "left_out": await asyncio.to_thread(left_out, folder and folder / session.scope.folder),
         "journals_aside": await asyncio.to_thread(journals_aside, ports.storage.documents.folder),
         "vectors": await _vectors(ports, health),
         "waiting": {
@@ -215,6 +219,11 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         *_process_lines(language, facts["processes"]),
     ]
     lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
+    lines += [
+        say(language, f"status_left_out_{why}", number=len(names), files=listed(names[:_NAMED]))
+        for why, names in facts["left_out"].items()
+        if names
+    ]
     lines += [say(language, "status_journal_aside", file=each) for each in facts["journals_aside"]]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))

@@ -27,6 +27,8 @@ CATCH_UP_SECONDS: Final = 2.0
 """How long a call waits for what other work has still to do, before it goes on without."""
 SERVER_BACKOFF_SECONDS: Final = 1.0
 """How long a database server that did not answer is left alone."""
+_USUAL: Final = 0.9
+"""The share of the characters of GB 2312 in a Chinese text. Bytes of another encoding read as GBK give rare ones."""
 EVERY: Final = "*"
 """Named in the place of scopes by work that concerns all of them, such as a worker's. Row-level security knows it."""
 
@@ -135,6 +137,31 @@ def date_of(at: float, zone: tzinfo | None) -> date:
 def day_of(at: float, zone: tzinfo | None) -> str:
     """Return the day of an instant (epoch seconds) as YYYY-MM-DD."""
     return date_of(at, zone).isoformat()  # strftime pads no year
+
+
+def text_in(content: bytes) -> str | None:
+    """Return the text of a file: UTF-8, UTF-16 with its mark, or GBK. None if it is in none of them.
+
+    A UTF-8 text with some damaged bytes is still one; these are surrogate escapes.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError:
+            return None
+    with contextlib.suppress(UnicodeDecodeError):
+        return content.decode("utf-8")
+    text = content.decode("utf-8", "surrogateescape")
+    damaged = sum("\ud800" <= character <= "\udfff" for character in text)
+    if damaged <= sum(character > "\x7f" for character in text) - damaged:
+        return text
+    try:
+        chinese = content.decode("gb18030")
+    except UnicodeDecodeError:
+        return None
+    wide = [character for character in chinese if character > "\x7f"]
+    usual = sum(character.encode("gb2312", "ignore") != b"" for character in wide)
+    return chinese if usual >= _USUAL * len(wide) else None
 
 
 def noon_of(day: str, zone: tzinfo | None) -> float | None:

@@ -33,7 +33,7 @@ from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
 from gateway_memory.store.disk.workspace import INDEX_FILE
-from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.documents import MEMORY_FILE, text_from
 from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
 from gateway_memory.store.journal.in_place import JournalInPlace, weights_of
 from gateway_memory.store.journal.withheld import told_record
@@ -137,7 +137,7 @@ def _by_journal(
 def _memory(workspace: Path) -> list[Block]:
     try:
         with open_own(Owned(workspace), MEMORY_FILE) as stream:
-            return parse(stream.read().decode("utf-8", "surrogateescape"), file=MEMORY_FILE)
+            return parse(text_from(stream.read()), file=MEMORY_FILE)
     except (FileNotFoundError, NotOwnError):
         return []
 

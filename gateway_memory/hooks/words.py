@@ -11,7 +11,7 @@ from gateway_memory.ground import noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
-from gateway_memory.store.documents import MEMORY_FILE, is_writable
+from gateway_memory.store.documents import MEMORY_FILE, is_writable, original_of, text_from
 from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.validity import State, Today, Validity, marked
@@ -79,17 +79,24 @@ def _index_follows(workspace: Path, scope: Scope) -> bool:
 
 def _lines_of_files(workspace: Path, zone: tzinfo | None, scope: Scope) -> Iterable[Line]:
     owned, folder = Owned(workspace), workspace / scope.folder
-    for path in [folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))]:
+    texts: dict[str, str] = {}
+    notes = sorted((folder / "memory").glob("*.md"), key=lambda path: (original_of(path.name) or "", path.name))
+    for path in [folder / "MEMORY.md", *notes]:  # a copy stands behind what it is a copy of
         try:
             with open_own(owned, path.relative_to(workspace).as_posix()) as stream:
-                text, at = stream.read().decode("utf-8", "surrogateescape"), os.fstat(stream.fileno()).st_mtime
+                text, at = text_from(stream.read()), os.fstat(stream.fileno()).st_mtime
         except OSError:
             continue
         noon = noon_of(day_named(path.stem), zone)
         at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
         file = path.relative_to(folder).as_posix()
+        texts[file] = text
+        original = original_of(file)
+        told = (
+            {each.text for each in parse(texts[original], file=original)} if original and original in texts else set()
+        )
         for block in parse(text, file=file, memories=is_writable(file)):
-            if block.type != "S":
+            if block.type != "S" and block.text not in told:
                 said = noon_of(block.day, zone)
                 yield Line(
                     id=block.id, text=block.text, type=block.type, file=file, at=at if said is None else min(said, at)

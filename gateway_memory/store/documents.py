@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from gateway_memory.ground import decoded
+from gateway_memory.ground import decoded, text_in
 from gateway_memory.store import markdown
 
 if TYPE_CHECKING:  # hooks need none of these
@@ -159,6 +159,10 @@ _LONGEST_NAME: Final = 255
 Change: TypeAlias = Callable[[str, bytes | None], bytes | None]
 Stamps = dict[str, tuple[int, int]]
 """The modification time (ns since the epoch) and the size (bytes) of each document of a scope, by name."""
+_COPY: Final = re.compile(
+    r"(.+?)(?:\.sync-conflict-[\w-]+| \((?:\d+|[^()]*(?:conflict|copy|冲突)[^()]*)\)| [2-9])\.md", re.IGNORECASE
+)
+"""How synced folders name a second copy of a file: Syncthing, iCloud, Dropbox, Nextcloud, OneDrive."""
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
 
 
@@ -209,7 +213,7 @@ def edited(content: bytes | None, change: FileEdit) -> tuple[bytes | None, Patch
 
     content: None if the document does not exist.
     """
-    before = (content or b"").decode("utf-8", "surrogateescape")
+    before = text_from(content or b"")
     after = taken_back(before, change.restore) if change.restore else None
     if after is None:
         title = title_of(change.file)
@@ -240,12 +244,27 @@ class Edits:
         return content
 
 
+def text_from(content: bytes) -> str:
+    """Return the text of a document: see `text_in`. Undecodable bytes of another encoding are surrogate escapes.
+
+    A document that is no UTF-8 becomes one when it is written.
+    """
+    text = text_in(content)
+    return content.decode("utf-8", "surrogateescape") if text is None else text
+
+
+def original_of(name: str) -> str | None:
+    """Return the name of the document of which this is a copy, as synced folders name copies; None if it is none."""
+    match = _COPY.fullmatch(name)
+    return f"{match[1]}.md" if match else None
+
+
 def text_of(content: bytes, saved: int) -> "tuple[str, Stamp]":
     """Return the text and stamp of a document. saved: its modification time, in ns since the epoch."""
     from recall import Stamp  # hooks need none
 
     digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-    return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
+    return text_from(content), Stamp(mtime_ns=saved, size=len(content), digest=digest)
 
 
 class Documents(ABC):
@@ -294,12 +313,12 @@ class Documents(ABC):
 
         was: the text from which the person began, "" for no document. Return whether it was so; else nothing changes.
         """
-        before, after = (each.encode("utf-8", "surrogateescape") for each in (was, text))
+        after = text.encode("utf-8", "surrogateescape")
         same = False
 
         def change(_: str, content: bytes | None) -> bytes | None:
             nonlocal same
-            same = (content or b"") == before
+            same = text_from(content or b"") == was
             return after if same else content
 
         await self._rewrite(scope, [name], change)

@@ -7,8 +7,8 @@ digest of its text. Everything else is preserved byte for byte: lines are split 
 A line may also have annotations (`markdown.py`), which are no part of its text.
 
 What a person has written says much by where it stands. So the text of a line without a comment begins with its headings
-and the lines above it in its list, "Lantern › Boss › Phase 2: two cards". A heading that is a day dates it, and a field of
-a form that nobody has filled in is nothing. Lines with a program's comment stand alone.
+and the lines above it in its list, "Lantern › Boss › Phase 2: two cards". A heading that is a day dates it, and a
+field of a form that nobody has filled in is nothing. Lines with a program's comment stand alone.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ from gateway_memory.ground import get_logger, noon_of
 from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most
+from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most, original_of
 from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, told_on
@@ -274,6 +274,9 @@ class Follower:
             known[file] = stamp
             return
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
+        if (name := original_of(file)) and (original := await self._store.documents.read(scope, name)):
+            told = {each.text for each in await compute(parse, original[0], file=name, memories=is_writable(name))}
+            blocks = [block for block in blocks if block.text not in told]
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._store.ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)

@@ -18,7 +18,7 @@ from gateway_memory.store.plan import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.follower import record_of
 from gateway_memory.sync.storage import Storage
-from gateway_memory.transfer.layouts import note_file, prose_of
+from gateway_memory.transfer.markdown_files import note_file, prose_of
 
 _ALL: Final = 1 << 40
 _EPISODES_AT_ONCE: Final = 500

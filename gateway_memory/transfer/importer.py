@@ -30,6 +30,7 @@ from gateway_memory.transfer.items import (
     EpisodeItem,
     Ignored,
     Item,
+    LeftOut,
     MemoryItem,
     NoteItem,
     Problem,
@@ -45,17 +46,29 @@ class ImportReport:
     counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full), .waiting (for a
     person); reviews.added, .known; summaries.added, .known; notes.added, .known; episodes.added, .known;
     ignored.<kind>.
+    left_out: the files of which nothing was read, and copies: those that a sync has made of others.
     unknown: the numbers of rows that hold something which is not known here, by what that is, in words.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
+
+    def leave_out(self, item: Ignored | LeftOut | Problem) -> None:
+        """Note what is not taken in."""
+        if isinstance(item, Ignored):
+            self.counts[f"ignored.{item.kind}"] += 1
+        elif isinstance(item, LeftOut):
+            (self.copies if item.copy else self.left_out).append(item.place)
+        else:
+            self.problems.append(item)
 
     @property
     def has_items(self) -> bool:
-        """Whether any item could be read, be it new or known."""
-        return any(number and not name.startswith("ignored.") for name, number in self.counts.items())
+        """Whether any item could be read, be it new, known, or left out for what it is."""
+        return any(number and name != "ignored.event" for name, number in self.counts.items())
 
 
 class KnownMemories:
@@ -130,10 +143,8 @@ class Importer(Changer):
         while read := await compute(lambda: list(islice(reading, _READ_AT_ONCE))):
             for item in read:
                 whose = scope if forced else self._scope(item, scope)
-                if isinstance(item, Ignored):
-                    report.counts[f"ignored.{item.kind}"] += 1
-                elif isinstance(item, Problem):
-                    report.problems.append(item)
+                if isinstance(item, Ignored | LeftOut | Problem):
+                    report.leave_out(item)
                 elif whose is None:
                     report.problems.append(Problem(place=item.place, reason=f"scope: expected {forms()}"))
                 else:
@@ -174,7 +185,7 @@ class Importer(Changer):
 
     def _scope(self, item: Item, default: Scope) -> Scope | None:
         """Return the scope of an item, or None if it names an invalid one."""
-        if isinstance(item, Problem | Ignored) or not item.scope:
+        if isinstance(item, Problem | Ignored | LeftOut) or not item.scope:
             return default
         try:
             return Scope.parse(item.scope)

@@ -2,14 +2,17 @@
 
 import json
 import math
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
 from extractor import answered, clean, spoken
 from gateway_memory.edge.content import well_formed
+from gateway_memory.ground import text_in
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import MemoryRecord, Review
@@ -88,14 +91,23 @@ class Problem:
 class Ignored:
     """A line that is neither a memory nor a summary, such as an event, or that was deleted at the source.
 
-    kind: event, deleted; group: a conversation of a group whose scope is unknown; machine: one without a person.
+    kind: event, deleted; group: a conversation of a group whose scope is unknown; machine: one without a person;
+    index: a file that only says what others are.
     """
 
     place: str
     kind: str = "event"
 
 
-Item = MemoryItem | ReviewItem | SummaryItem | NoteItem | EpisodeItem | Problem | Ignored
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A file of which nothing was read. copy: a sync has made it of another file, which was."""
+
+    place: str
+    copy: bool = False
+
+
+Item = MemoryItem | ReviewItem | SummaryItem | NoteItem | EpisodeItem | Problem | Ignored | LeftOut
 
 
 # Read JSON lines and large arrays of JSON without holding the file in memory.
@@ -107,9 +119,20 @@ _PIECE: Final = 1 << 20
 _LONGEST_OBJECT: Final = 1 << 28
 
 
+def text_of_file(path: Path) -> str:
+    """Return the text of a file in one of the encodings that are read; of another, what is UTF-8 in it.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    content = path.read_bytes()
+    text = text_in(content)
+    return (content.decode("utf-8", "replace") if text is None else text).replace("\r\n", "\n").removeprefix("\ufeff")
+
+
 def numbered_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
     """Yield a file's lines with their numbers from 1; None instead of a line that is too long."""
-    with path.open("rb") as stream:
+    with _as_utf8(path) as stream:
         number = 0
         while line := stream.readline(longest + 1):
             number += 1
@@ -119,6 +142,16 @@ def numbered_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[in
                 yield number, None
             elif line.strip():
                 yield number, line
+
+
+def _as_utf8(path: Path) -> IO[bytes]:
+    """Open a file, one in UTF-16 as if it were UTF-8: PowerShell writes such files."""
+    stream = path.open("rb")
+    if stream.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
+        stream.close()
+        return BytesIO(text_of_file(path).encode("utf-8", "replace"))
+    stream.seek(0)
+    return stream
 
 
 def objects_of_lines(path: Path) -> Iterator[dict[str, Any] | Problem]:
@@ -216,16 +249,19 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
         return
     user: Message | None = None
     replies: list[Message] = []
+    before = 0.0
     for message in conversation.messages:
         if message.role == "assistant":
             replies.append(message)
             continue
-        yield from _turn(conversation, user, replies)
+        yield from _turn(conversation, user, replies, before)
+        before = next((each.at for each in (*reversed(replies), *filter(None, [user])) if each.at), before)
         user, replies = message, []
-    yield from _turn(conversation, user, replies)
+    yield from _turn(conversation, user, replies, before)
 
 
-def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[Item]:
+def _turn(conversation: Conversation, user: Message | None, replies: list[Message], before: float) -> Iterator[Item]:
+    """Yield the turn of a message and its replies. before: when what stands before it was said, or 0."""
     reply = "\n\n".join(text for each in replies if (text := answered(each.text)).strip())
     said = spoken(well_formed(user.text), replies[-1].text if replies else "") if user else ""
     if user and user.text.strip() and not said:  # the host has woken its model
@@ -233,7 +269,7 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
     message, reply = _cleaned(said), _cleaned(reply)
     if not (message.strip() or reply.strip()):
         return
-    at = next((each.at for each in ([user] if user else replies) if each.at), conversation.at)
+    at = next((each.at for each in ([user] if user else []) + replies if each.at), before or conversation.at)
     if not at:  # without it, a turn would be another one each time
         yield Problem(place=conversation.place, reason="a message has no time, and neither has the conversation")
         return
@@ -265,6 +301,14 @@ def text_of_parts(content: Any) -> str:
         for part in parts
     ]
     return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def message_of(message: Any, at: Any, zone: tzinfo | None) -> Message | None:
+    """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
+    if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+        return None
+    text = text_of_parts(message.get("content"))
+    return Message(role=message["role"], text=text, at=time_of(at, zone)) if text.strip() else None
 
 
 def time_of(value: Any, zone: tzinfo | None) -> float:

@@ -9,7 +9,7 @@ An invalid line yields a `Problem` with its place, and the import continues.
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
 from importlib import metadata
@@ -19,29 +19,23 @@ from typing import Any, Final, get_args
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import local_time, noon_of
-from gateway_memory.ground.holds import given, holds_of, with_note
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
-from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.markdown import (
-    Block,
     MemoryType,
-    importance_of,
     is_annotation,
-    noted,
     one_line,
-    parse,
-    project_of,
-    told_on,
 )
 from gateway_memory.store.plan import MemoryRecord, Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
+from gateway_memory.transfer.detection import detected
 from gateway_memory.transfer.items import (
     LONGEST_LINE,
     EpisodeItem,
     Ignored,
     Item,
+    LeftOut,
     MemoryItem,
     NoteItem,
     Problem,
@@ -49,7 +43,9 @@ from gateway_memory.transfer.items import (
     SummaryItem,
     numbered_lines,
 )
-from gateway_memory.transfer.programs import HISTORIES, detected, read_history
+from gateway_memory.transfer.left_out import copied_from, files_below, with_left_out
+from gateway_memory.transfer.markdown_files import USER_FILE, in_time, read_markdown, time_of
+from gateway_memory.transfer.programs import HISTORIES, read_history
 
 # Convert one row of JSON to an item: a row of our own export, or a fact or a summary in the documented form.
 #
@@ -57,7 +53,6 @@ from gateway_memory.transfer.programs import HISTORIES, detected, read_history
 
 _ID: Final = re.compile(r"[a-z0-9]{6,12}")
 _NOTE: Final = re.compile(r"memory/[\w][\w.-]{0,80}\.md")
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 _KEPT: Final[tuple[ReviewState, ...]] = ("waiting", "never")
 """The states of reviews that an export holds."""
@@ -89,7 +84,7 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
     """
     row = _Row(raw, zone)
     item = _converted(row, place, default_at)
-    if isinstance(item, Ignored | Problem):
+    if isinstance(item, Ignored | Problem | LeftOut):
         return item
     unknown = [f'the field "{_name(name)}", which was left out' for name in row if name not in row.known]
     if isinstance(item, MemoryItem) and (category := item.record.category) not in ("", *CATEGORIES):
@@ -121,17 +116,6 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _in_time(text: str, day: date, expires: str, times: Mapping[str, str]) -> tuple[str, str]:
-    """Return a line with when it holds at its end, and its last day. times: as `holds.given` takes them."""
-    if any(times.values()):
-        holds = given(**times)
-    else:
-        holds = holds_of(text, day)
-        if expires and holds.last is None:
-            holds = replace(holds, until=date.fromisoformat(expires), exact=False)
-    return text if holds.exact else with_note(text, holds), holds.last.isoformat() if holds.last else ""
-
-
 def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
     own = raw.get("kind") in ("memory", "past", "review")
     text = raw.get("text") if own else raw.get("content")
@@ -148,7 +132,7 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         raise ValueError("expires: expected a day of the calendar as YYYY-MM-DD")
     times = {name: _text(raw, name) for name in ("on", "until", "every")}
     at = _time(raw.get("at", raw.get("timestamp")), default_at, raw.zone)
-    line, last = _in_time(clean(text).text, local_time(at, raw.zone).date(), expires, times)
+    line, last = in_time(clean(text).text, local_time(at, raw.zone).date(), expires, times)
     annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",
@@ -306,145 +290,6 @@ def _time(value: object, default: float, zone: tzinfo | None) -> float:
         raise ValueError("the time: expected ISO 8601") from None
 
 
-# Read a Markdown file of another memory, or of our own export: its list items as memories, its prose as a note.
-
-_MARK: Final = re.compile(
-    r"<!--(\s{0,8}gm:[a-z0-9]{6,12}(?:[ \t]+[^\s<>]{1,12}){0,8}\s{0,8}-->[ \t\r]*)$", re.MULTILINE
-)
-_KEPT_MARK: Final = "\ue000"
-"""Replaces the start of our comment while a file is cleaned. Cleaning removes such comments as echoes in a message."""
-USER_FILE: Final = "USER.md"
-"""OpenClaw's file about its user: a comment stands before each line, with its day and whether it holds."""
-_OBSERVED: Final = re.compile(r"[ \t]*<!--\s*(observed:[^<>\n|]{1,40}\|\s*status:\s*(?:active|superseded))\s*-->\s*")
-_FOOT: Final = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
-_LINE: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
-_IMPORTANT: Final = 0.7
-"""From this importance on, a memory counts as important here."""
-
-
-def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = "") -> Iterator[Item]:
-    """Yield the items of a file.
-
-    file: its place in a workspace. scope: that of its items; "" for the scope of the import, and for the project that a
-    line names.
-
-    Raises:
-        OSError: it can't be read.
-    """
-    lines: list[str] = []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        if len(line) > LONGEST_LINE:
-            yield Problem(place=f"{path}:{number}", reason=f"longer than {LONGEST_LINE >> 20} MiB")
-        else:
-            lines.append(line.decode("utf-8", "replace"))
-    if path.name == USER_FILE:
-        lines = _observed(_without_foot(lines))
-    marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
-    text = clean(marked).text.replace(_KEPT_MARK, "<!--")
-    at, of_day = time_of(path, zone), bool(day_named(path.stem))
-    own = file == MEMORY_FILE or is_day_file(file)
-    blocks = parse(text, file=file, memories=own)
-    items = [block for block in blocks if block.kind == "item"]
-    for number, block in enumerate(items):
-        day, _, status = noted(block.annotations).get("observed", "").partition("|")
-        observed = noon_of(day.strip(), zone)
-        if day and observed is None:  # the example of an empty form
-            continue
-        weight = importance_of(block.annotations)
-        named = noon_of(block.day, zone) if observed is None else observed
-        said = at if named is None else named
-        dated = named is not None or of_day
-        content, last = told_on(block, local_time(path.stat().st_mtime, zone).date()), ""
-        if dated:  # else nobody knows from which day "tomorrow" counts
-            content, last = _in_time(content, local_time(said, zone).date(), "", {})
-        important = file == MEMORY_FILE if weight is None else weight >= _IMPORTANT
-        record = MemoryRecord(
-            id=block.id if block.marked else "",
-            text=content,
-            file=file,
-            at=said,
-            expires=last,
-            importance="high" if important else "normal",
-            type="B" if day and not block.marked else block.type,
-            confidence=block.confidence,
-            annotations=block.annotations,
-        )
-        superseded = status.endswith("superseded")
-        yield MemoryItem(
-            place=f"{path}:{block.first + 1}",
-            record=record,
-            dated=dated,
-            scope=scope or (f"project:{project}" if (project := project_of(block.annotations)) else ""),
-            curated=file == MEMORY_FILE,
-            superseded=superseded,
-            by=_successor(items[number + 1 :], block) if superseded else "",
-        )
-    prose = prose_of(blocks) if own else text
-    if prose.strip():
-        yield NoteItem(
-            place=str(path), scope=scope, file=note_file(f"{path.stem}-notes" if own else path.stem), text=prose
-        )
-
-
-def _without_foot(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a form without what stands below its last rule: words for who fills it in."""
-    rules = [number for number, line in enumerate(lines) if _FOOT.fullmatch(line)]
-    foot = lines[rules[-1] :] if rules and rules[-1] else []
-    return lines if any(_LINE.match(line) or line.startswith("#") for line in foot) else lines[: len(lines) - len(foot)]
-
-
-def _observed(lines: Sequence[str]) -> list[str]:
-    """Return the lines of USER.md with each comment at the end of the line that it is about."""
-    result: list[str] = []
-    waiting = ""
-    for line in lines:
-        if comment := _OBSERVED.fullmatch(line):
-            waiting = comment[1]
-            result.append("")
-        elif waiting and _LINE.match(line):
-            result.append(f"{line.rstrip()} <!-- {waiting} -->")
-            waiting = ""
-        else:
-            waiting = waiting if not line.strip() else ""
-            result.append(line)
-    return result
-
-
-def _successor(later: Sequence[Block], block: Block) -> str:
-    """Return the text of the line that took a line's place: the next one below its heading that holds, or ""."""
-    successors = (
-        each.text
-        for each in later
-        if each.heading == block.heading and not noted(each.annotations).get("observed", "").endswith("superseded")
-    )
-    return next(successors, "")
-
-
-def prose_of(blocks: Iterable[Block]) -> str:
-    """Return the text of a file that is not in list items, under its headings."""
-    prose: list[str] = []
-    heading = ""
-    for block in blocks:
-        if block.kind == "paragraph":
-            if block.heading and block.heading != heading:
-                prose.append(f"## {block.heading}")
-                heading = block.heading
-            prose.append(block.text)
-    return "\n\n".join(prose)
-
-
-def note_file(stem: str) -> str:
-    """Return the file name of prose: a note below memory/, never a day's log."""
-    name = re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "note"
-    return f"memory/{name}-notes.md" if _DAY.fullmatch(name) else f"memory/{name}.md"
-
-
-def time_of(path: Path, zone: tzinfo | None) -> float:
-    """Return noon of the day in a file's name, else its modification time."""
-    noon = noon_of(day_named(path.stem), zone)
-    return path.stat().st_mtime if noon is None else noon
-
-
 # The layouts by name, and which one a path has.
 
 GROUP: Final = "gateway_memory.layouts"
@@ -501,18 +346,22 @@ def read_layout(layout: str, path: Path, zone: tzinfo | None = None, *, groups: 
         UsageError: the path contains no data of that layout, or the layout's own package failed.
     """
     try:
-        if layout not in tuple(LAYOUTS):
-            yield from _installed(layout, path, zone)
-        elif layout == "jsonl":
-            if not path.is_file():
-                raise UsageError(f"{path}: expected a file of JSON lines")
-            yield from _json_lines(path, zone)
-        elif layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
-            yield from read_history(layout, path, zone, groups=groups)
-        else:
-            yield from _workspace(layout, path, zone)
+        yield from with_left_out(_items(layout, path, zone, groups=groups), path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
+
+
+def _items(layout: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[Item]:
+    if layout not in tuple(LAYOUTS):
+        yield from _installed(layout, path, zone)
+    elif layout == "jsonl":
+        if not path.is_file():
+            raise UsageError(f"{path}: expected a file of JSON lines")
+        yield from _json_lines(path, zone)
+    elif layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
+        yield from read_history(layout, path, zone, groups=groups)
+    else:
+        yield from _workspace(layout, path, zone)
 
 
 def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
@@ -520,7 +369,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
     curated += [path / USER_FILE] if (path / USER_FILE).is_file() else []
     people = sorted(path.glob(f"users/*/{USER_FILE}"))
-    days = sorted((path / "memory").glob("*.md"))
+    days = [*files_below(path / "memory", ".md", within=path)]
     logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
     logs = [log for log in logs if log.is_file()]
     # Links to files outside the workspace are not part of its memory.
@@ -530,8 +379,14 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     )
     if not (curated or people or days or logs):
         raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
-    for file in [*curated, *days]:
-        yield from read_markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}", zone)
+    for file in curated:
+        yield from read_markdown(file, MEMORY_FILE, zone)
+    for file in days:
+        original = copied_from(file)
+        if original and original.read_bytes() == file.read_bytes():
+            yield LeftOut(place=str(file), copy=True)
+        else:
+            yield from read_markdown(file, f"memory/{(original or file).name}", zone, folder=path / "memory")
     for file in people:
         yield from read_markdown(file, MEMORY_FILE, zone, scope=f"user:{file.parent.name}")
     for log in logs:

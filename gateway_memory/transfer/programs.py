@@ -8,60 +8,31 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import closing
 from datetime import tzinfo
 from io import TextIOWrapper
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import object_of
-from gateway_memory.transfer import items
+from gateway_memory.transfer import facts, items
+from gateway_memory.transfer.transcripts import claude_code, codex, cursor, files_of
 
-# The transcripts of agents that keep one file a session: Claude Code and nanobot.
+# nanobot keeps one file a session.
 
-_NOTE_MARKS: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
-"""Claude Code's marks of entries that nobody said: its notes, its subagents, its compactions, its errors."""
 _MACHINE_CHANNELS: Final = ("cron", "heartbeat", "system", "subagent")
 
 
-def claude_code(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
-    """Yield the sessions of a project's folder, of all projects (~/.claude or its projects/), or of one file."""
-    for file in _files(path, "*.jsonl", "*/*.jsonl", "projects/*/*.jsonl"):
-        entries = yield from _entries(file)
-        by_session: dict[str, list[items.Message]] = {}
-        for entry in entries:
-            if message := _entry(entry, zone):
-                by_session.setdefault(_text(entry.get("sessionId")) or file.stem, []).append(message)
-        for session, messages in by_session.items():
-            yield items.Conversation(
-                source="claude-code", id=session, place=str(file), messages=messages, at=file.stat().st_mtime
-            )
-
-
-def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> items.Message | None:
-    message = entry.get("message")
-    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOTE_MARKS):
-        return None
-    return message_of(message, entry.get("timestamp"), zone)
-
-
-def message_of(message: Any, at: Any, zone: tzinfo | None) -> items.Message | None:
-    """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
-    if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-        return None
-    text = items.text_of_parts(message.get("content"))
-    return items.Message(role=message["role"], text=text, at=items.time_of(at, zone)) if text.strip() else None
-
-
-def nanobot(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
-    """Yield the sessions of nanobot: a workspace or home with sessions/, that folder, or one file."""
-    for file in _files(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
+def nanobot(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Item]:
+    """Yield memory and sessions of nanobot: of a workspace or home with sessions/, of that folder, or of one file."""
+    for folder in (path, path / "workspace"):
+        yield from facts.remembered(folder / "memory", zone)
+    for file in files_of(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
         head: dict[str, Any] = {}
         messages: list[items.Message] = []
         for entry in (yield from _entries(file)):
             if entry.get("_type") == "metadata":
                 head = entry
             elif "_type" not in entry and not (entry.get("_command") or entry.get("injected_event")):
-                message = message_of(_public(entry), entry.get("timestamp"), zone)
+                message = items.message_of(_public(entry), entry.get("timestamp"), zone)
                 messages += [message] if message else []
         key = _text(head.get("key")) or file.stem.replace("_", ":", 1)
         yield items.Conversation(
@@ -92,12 +63,6 @@ def _public(entry: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(content, list) and isinstance(added, dict) and isinstance(added.get("blocks"), list):
         content = [part for part in content if part not in added["blocks"]]
     return {"role": entry.get("role"), "content": content}
-
-
-def _files(path: Path, *patterns: str) -> list[Path]:
-    if path.is_file():
-        return [path]
-    return [*dict.fromkeys(file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())]
 
 
 def _entries(path: Path) -> Generator[items.Problem, None, list[dict[str, Any]]]:
@@ -145,7 +110,7 @@ def _columns(database: sqlite3.Connection, table: str) -> set[str]:
 # OpenClaw
 
 
-def openclaw(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
+def openclaw(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Item]:
     """Yield the sessions of OpenClaw: of its state folder (~/.openclaw), an agent, a database or a transcript."""
     if path.is_file():
         yield from _database(path, zone) if path.suffix != ".jsonl" else _transcript(path, {}, zone)
@@ -156,6 +121,8 @@ def openclaw(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | i
                 yield from _database(database, zone)
         sessions = folder / "sessions" if (folder / "sessions").is_dir() else folder
         keys = _keys(sessions / "sessions.json")
+        if keys:
+            yield items.Ignored(place=str(sessions / "sessions.json"), kind="index")
         for file in sorted((*sessions.glob("*.jsonl"), *sessions.glob("*.jsonl.reset.*"))):
             if file.suffix != ".zst":
                 yield from _transcript(file, keys, zone)
@@ -241,18 +208,23 @@ def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> Iter
     for event in events:
         body = event.get("message") if event.get("type", "message") == "message" else None
         at = body.get("timestamp") if isinstance(body, dict) else None
-        if message := message_of(body, event.get("timestamp") or at, zone):
+        if message := items.message_of(body, event.get("timestamp") or at, zone):
             yield message
 
 
 # Hermes
 
 
-def hermes(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
-    """Yield the sessions of Hermes: of its home (~/.hermes), of state.db, or of a file of an older version."""
+def hermes(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Item]:
+    """Yield memory and sessions of Hermes: of its home (~/.hermes), of state.db, or of a file of an older version."""
+    if path.suffix == ".md":
+        yield from facts.entries(path)
+        return
     if path.is_file():
         yield from _state(path, zone) if path.suffix not in (".json", ".jsonl") else _older(path, zone)
         return
+    for file in files_of(path, "MEMORY.md", "USER.md", "memories/MEMORY.md", "memories/USER.md"):
+        yield from facts.entries(file)
     known: set[str] = set()
     if (path / "state.db").is_file():
         for each in _state(path / "state.db", zone):
@@ -277,7 +249,7 @@ def _state(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
         for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
             rows = database.execute(query, (session,)).fetchall()
             said = (({"role": role, "content": _decoded(content)}, at) for role, content, at in rows)
-            messages = (message_of(message, at, zone) for message, at in said)
+            messages = (items.message_of(message, at, zone) for message, at in said)
             yield items.Conversation(
                 source="hermes",
                 id=str(session),
@@ -315,7 +287,7 @@ def _older(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
         rows = document.get("messages", [])
     else:
         document, rows = {}, (yield from _entries(path))
-    messages = (message_of(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
+    messages = (items.message_of(row, row.get("timestamp"), zone) for row in rows if isinstance(row, dict))
     yield items.Conversation(
         source="hermes",
         id=path.stem.removeprefix("session_"),
@@ -330,6 +302,10 @@ def _older(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
 _NAME: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _CITED: Final = re.compile("\ue200[^\ue201]*\ue201")
 """A reference to a source, which ChatGPT's page shows as a number."""
+
+
+_THOUGHT: Final = re.compile(r"<details\b[^>]*>.*?</details>\s*", re.DOTALL)
+"""Thoughts and calls of tools in Open WebUI's answers."""
 
 
 def conversation_files(path: Path) -> Iterator[tuple[str, Callable[[], TextIOWrapper]]]:
@@ -357,8 +333,8 @@ def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | it
         last = _text(raw.get("current_node")) or next(reversed(nodes), None)
         return (_shown(nodes[name].get("message"), zone) for name in items.path_to(last, parents))
 
-    names = ("conversation_id", "id", "title")
-    return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, "create_time", zone)
+    names, times = ("conversation_id", "id", "title"), ("create_time", "update_time")
+    return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, times, zone)
 
 
 def _shown(raw: Any, zone: tzinfo | None) -> items.Message | None:
@@ -375,8 +351,11 @@ def _shown(raw: Any, zone: tzinfo | None) -> items.Message | None:
     return items.Message(role=role, text=text, at=items.time_of(message.get("create_time"), zone))
 
 
-def claude(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
-    """Yield the conversations of Claude's export."""
+def claude(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Item]:
+    """Yield the conversations of Claude's export, and what it remembers."""
+    yield from facts.claude_memories(path)
+    if path.name == facts.CLAUDE_MEMORIES:
+        return
 
     def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[items.Message]:
         for row in rows:
@@ -385,8 +364,28 @@ def claude(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
                 role: Literal["user", "assistant"] = "user" if row["sender"] == "human" else "assistant"
                 yield items.Message(role=role, text=text, at=items.time_of(row.get("created_at"), zone))
 
-    names = ("uuid", "name")
-    return _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, "created_at", zone)
+    names, times = ("uuid", "name"), ("created_at", "updated_at")
+    yield from _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, times, zone)
+
+
+def open_webui(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
+    """Yield the chats of Open WebUI's export. Of a tree of answers, the path that was shown last counts."""
+
+    def messages_of(_: dict[str, Any], chat: dict[str, Any]) -> Iterator[items.Message | None]:
+        history = _object(chat.get("history"))
+        nodes = {name: node for name, node in _object(history.get("messages")).items() if isinstance(node, dict)}
+        parents = {name: _text(node.get("parentId")) or None for name, node in nodes.items()}
+        shown = [
+            nodes[name]
+            for name in items.path_to(_text(history.get("currentId")) or next(reversed(nodes), None), parents)
+        ]
+        listed = chat.get("messages")
+        rows = shown or [row for row in (listed if isinstance(listed, list) else []) if isinstance(row, dict)]
+        said = (({**row, "content": _THOUGHT.sub("", _text(row.get("content")))}, row.get("timestamp")) for row in rows)
+        return (items.message_of(message, at, zone) for message, at in said)
+
+    names, times = ("id", "title"), ("created_at", "updated_at")
+    return _exported(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
 
 
 def _exported(
@@ -395,15 +394,17 @@ def _exported(
     content: tuple[str, type, str],
     messages_of: Callable[[dict[str, Any], Any], Iterator[items.Message | None]],
     names: Sequence[str],
-    time_key: str,
+    times: Sequence[str],
     zone: tzinfo | None,
 ) -> Iterator[items.Conversation | items.Problem]:
     """Yield the conversations of an export.
 
     content: the key of a conversation's messages, its type, and what that is called. names: the keys of its id.
+    times: the keys of its time. One without has that of the one before, else of the file.
     """
     key, kind, expected = content
     for name, opened in conversation_files(path):
+        at = (Path(name) if Path(name).is_file() else path).stat().st_mtime
         with opened() as stream:
             for each in items.objects_of_array(stream, name):
                 if isinstance(each, items.Problem):
@@ -414,12 +415,13 @@ def _exported(
                 if not isinstance(raw.get(key), kind):
                     yield items.Problem(place=place, reason=f"{key}: expected {expected}")
                     continue
+                at = next(filter(None, (items.time_of(raw.get(field), zone) for field in times)), at)
                 yield items.Conversation(
                     source=source,
                     id=next(filter(None, (_text(raw.get(field)) for field in names)), ""),
                     place=place,
                     messages=list(filter(None, messages_of(raw, raw[key]))),
-                    at=items.time_of(raw.get(time_key), zone),
+                    at=at,
                 )
 
 
@@ -427,19 +429,21 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# The programs by name, and which one's format a path has.
+# The programs by name.
 
-_Reader = Callable[[Path, tzinfo | None], Iterator[items.Conversation | items.Problem]]
-_LOOKED_AT: Final = 20
-"""Lines of a transcript by which its program is recognised."""
+_Reader = Callable[[Path, tzinfo | None], Iterator[items.Conversation | items.Item]]
 
 HISTORIES: Final[Mapping[str, _Reader]] = {
     "openclaw": openclaw,
     "nanobot": nanobot,
     "hermes": hermes,
     "claude-code": claude_code,
+    "cursor": cursor,
+    "codex": codex,
     "chatgpt": chatgpt,
     "claude": claude,
+    "open-webui": open_webui,
+    "mem0": facts.mem0,
 }
 
 
@@ -452,60 +456,12 @@ def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) ->
         UsageError: the path contains no conversation of that program.
         OSError: a file can't be read.
     """
-    each: items.Conversation | items.Problem | None = None
+    found = False
     for each in HISTORIES[name](path, zone):
-        if isinstance(each, items.Problem):
-            yield each
-        else:
+        found = found or not isinstance(each, items.Ignored)
+        if isinstance(each, items.Conversation):
             yield from items.episodes_of(each, groups=groups)
-    if each is None:
-        raise UsageError(f"{path}: there are no conversations of {name} here")
-
-
-def detected(path: Path) -> str:
-    """Return the name of the format that a path has, or ""."""
-    if path.is_dir():
-        return _of_folder(path)
-    if not path.is_file():
-        return ""
-    if has_table(path, "transcript_events"):
-        return "openclaw"
-    if has_table(path, "messages"):
-        return "hermes"
-    if path.suffix == ".jsonl":
-        return _of_lines(path)
-    return _of_export(path)
-
-
-def _of_folder(path: Path) -> str:
-    if any(path.glob("agents/*/agent/openclaw-agent.sqlite")) or any(path.glob("agents/*/sessions/*.jsonl")):
-        return "openclaw"
-    if (path / "state.db").is_file():
-        return "hermes"
-    if any(path.glob("conversations*.json")):
-        return _of_export(path)
-    for pattern in ("projects/*/*.jsonl", "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl", "*/*.jsonl"):
-        if file := next(iter(sorted(path.glob(pattern))), None):
-            return _of_lines(file)
-    return ""
-
-
-def _of_lines(path: Path) -> str:
-    entries = [entry for entry in islice(items.objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
-    first = entries[0] if entries else {}
-    if first.get("_type") == "metadata":
-        return "nanobot"
-    if first.get("type") == "session":
-        return "openclaw"
-    if any("sessionId" in entry and "type" in entry for entry in entries):
-        return "claude-code"
-    return "hermes" if "role" in first else ""
-
-
-def _of_export(path: Path) -> str:
-    for name, opened in conversation_files(path):
-        with opened() as stream:
-            for each in items.objects_of_array(stream, name):
-                keys = {} if isinstance(each, items.Problem) else each[1]
-                return "chatgpt" if "mapping" in keys else "claude" if "chat_messages" in keys else ""
-    return ""
+        else:
+            yield each
+    if not found:
+        raise UsageError(f"{path}: there are no conversations and no memories of {name} here")

@@ -12,8 +12,9 @@ import pytest
 from editor import WORDS_ALONE, compiled, patient, run
 from transcripts import ClaudeCode, Cursor, Transcript
 
+from gateway_memory.edge.transcript import exchanges_of
 from gateway_memory.hooks.editors import joined_in
-from gateway_memory.hooks.later import exchanges_of, observations_of
+from gateway_memory.hooks.later import observations_of
 
 pytestmark = pytest.mark.slow
 

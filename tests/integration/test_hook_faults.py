@@ -20,10 +20,10 @@ from patience import holds
 from thorough import sample
 
 from gateway_memory import GatewayMemory, load_config
+from gateway_memory.edge.transcript import read_exchanges
 from gateway_memory.hooks import later
 from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.hook import EVENTS
-from gateway_memory.hooks.later import read_exchanges
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.start import opening
 from gateway_memory.store.journal.in_place import JournalInPlace

@@ -10,6 +10,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.ground import text_in
+from gateway_memory.store.documents import MEMORY_FILE, is_document, original_of
+
 # Files and folders that only this user can read, from their creation on and whatever the umask.
 
 FILE_MODE: Final = 0o600
@@ -44,6 +47,7 @@ def write_private(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+_MOST_BESIDE: Final = 5_000
 STATE_FOLDER: Final = ".gateway-memory"
 INDEX_FILE: Final = "index.sqlite"
 _OWN_CONFIG: Final = "config.json5"
@@ -91,6 +95,31 @@ SQLITE_SUFFIXES: Final = ("", "-wal", "-shm")
 """The files of one database."""
 _DAMAGED: Final = ".damaged-"
 _OLD: Final = ".old-"
+
+
+def left_out(folder: Path | None) -> dict[str, list[str]]:
+    """Return what lies among the documents of a scope and is none, by why, with its names; None has none.
+
+    files: no Markdown directly in memory/. copies: a sync has made them of others. encoding: no text that is read.
+    """
+    found: dict[str, list[str]] = {"files": [], "copies": [], "encoding": []}
+    if folder is None:
+        return found
+    paths = [path for path in sorted((folder / "memory").rglob("*")) if path.is_file()]
+    for path in [folder / MEMORY_FILE, *paths[:_MOST_BESIDE]]:
+        name = path.relative_to(folder).as_posix()
+        if any(part.startswith(".") for part in name.split("/")):
+            continue
+        if not is_document(name):
+            found["files"].append(name)
+            continue
+        with contextlib.suppress(OSError):
+            original = original_of(name)
+            if original and (folder / original).is_file():
+                found["copies"].append(name)
+            elif text_in(path.read_bytes()) is None:
+                found["encoding"].append(name)
+    return found
 
 
 def journals_aside(workspace: Path | None) -> list[str]:
