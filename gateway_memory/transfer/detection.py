@@ -72,7 +72,7 @@ def _of_lines(path: Path) -> str:
         ("codex", first.get("type") == "session_meta" or {"instructions", "id"} <= first.keys()),
         ("claude-code", any("sessionId" in entry and "type" in entry for entry in entries)),
         ("cursor", any("role" in entry and isinstance(entry.get("message"), dict) for entry in entries)),
-        ("hermes", "role" in first and "content" in first),
+        ("hermes", any({"role", "content"} <= entry.keys() for entry in entries)),
     )
     return next((name for name, has_form in forms if has_form), "")
 

@@ -464,4 +464,4 @@ def read_history(name: str, path: Path, zone: tzinfo | None, *, groups: bool) ->
         else:
             yield each
     if not found:
-        raise UsageError(f"{path}: there are no conversations and no memories of {name} here")
+        raise UsageError(f"{path}: there are no conversations of {name} here, and no memories")

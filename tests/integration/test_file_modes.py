@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -40,6 +42,46 @@ async def test_nobody_else_can_read_a_workspace_while_it_is_open_and_after(tmp_p
         assert (workspace / "journal.sqlite-wal").exists(), "the write-ahead log is what others could read"
         assert open_to_others(tmp_path / "new") == []
     assert open_to_others(tmp_path / "new") == []
+
+
+WATCH = """
+import os, sys
+seen = set()
+print("ready", flush=True)
+os.set_blocking(0, False)
+while True:
+    for at, _, names in os.walk(sys.argv[1]):
+        for name in names:
+            try:
+                mode = os.lstat(os.path.join(at, name)).st_mode
+            except FileNotFoundError:
+                continue
+            if mode & 0o077:
+                seen.add(name)
+    try:
+        if os.read(0, 1) == b"":
+            break
+    except BlockingIOError:
+        pass
+print(sorted(seen))
+"""
+
+
+@pytest.mark.usefixtures("umask")
+async def test_another_process_never_sees_a_file_that_it_can_read(tmp_path: Path) -> None:
+    """A new workspace in a folder that was there, of which everybody sees the names."""
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", WATCH, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert watcher.stdout
+    assert watcher.stdout.readline() == b"ready\n"
+    for number in range(5):
+        folder = tmp_path / str(number)
+        folder.mkdir(mode=0o755)
+        async with GatewayMemory(load_config(), folder) as memory:
+            session = await memory.start_session("agent:main:main", user=OWNER)
+            await memory.after_reply(session, user="Remember that I am allergic to walnuts", reply="I will.")
+    assert watcher.communicate()[0] == b"[]\n"
 
 
 @pytest.mark.usefixtures("umask")

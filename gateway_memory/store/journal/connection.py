@@ -6,14 +6,14 @@ Transactions that wait at the same time share one commit.
 import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
-from gateway_memory.ground import get_logger
+from gateway_memory.ground import get_logger, private_file
 from gateway_memory.store.disk.workspace import set_journal_aside
 from gateway_memory.store.journal.sql import Scopes, transaction
 from gateway_memory.store.journal.sqlite import apply_steps, lost_columns, use_write_ahead_log
@@ -56,6 +56,8 @@ class Connection(aiosqlite.Connection):
         """Open a database, and create it if it is missing. Raises sqlite3.Error."""
 
         def connect() -> sqlite3.Connection:
+            with suppress(OSError):  # then neither can SQLite make it, and says so
+                private_file(path)
             database = sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
             database.text_factory = _text
             database.execute("PRAGMA secure_delete = ON")
