@@ -3,6 +3,7 @@
 from gateway_memory.ground.tables import has_han as has_han
 
 from .asked import asked_for as asked_for
+from .cleaning.clean import asked_secrets as asked_secrets
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
 from .cleaning.hosts import answered as answered

@@ -320,6 +320,8 @@ class Session:
         """What the host calls who speaks, and the chat."""
         self.called_stored = Called("", "")
         """What of this was stored."""
+        self.secrets_asked: tuple[str, ...] = ()
+        """The names of secrets for which the last reply has asked."""
         self.last_turn = 0
         """The number of the last turn that this session has kept."""
 

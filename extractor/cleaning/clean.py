@@ -19,8 +19,10 @@ from extractor.tables import table
 from extractor.types import Cleaned
 
 from .hosts import without_labels
-from .masking import checked, forms, in_columns, joined, names, pairs, placed
+from .masking import checked, forms, in_columns, joined, named_secrets, names, pairs, placed
 
+_LAST_WORDS: Final = 2_000
+"""Characters of a reply among which its last question is."""
 _AROUND = 600
 """Characters of context; a secret and its name are closer to each other."""
 
@@ -330,15 +332,50 @@ _LONG = 20_000
 """Characters. Of a longer text, each view is searched for secrets only in lines that no earlier view had."""
 
 
-def clean(text: str) -> Cleaned:
+_QUESTION: Final = re.compile(r"[^.!?。！？\n]{1,400}[?？]")
+_CLAUSE: Final = re.compile(r"[^,;!?，；。！？\n.]*(?:\.(?!\s|\Z)[^,;!?，；。！？\n.]*)*")
+_HAS_CODE: Final = re.compile(r"[A-Za-z0-9]")
+_WORDS_OF_AN_ANSWER: Final = 4
+"""A longer clause tells of something else: "I was born in 1984"."""
+
+
+def asked_secrets(reply: str) -> tuple[str, ...]:
+    """Return the names of secrets in the questions at the end of a reply: ("password",)."""
+    questions = _QUESTION.findall(reply[-_LAST_WORDS:])
+    return tuple(dict.fromkeys(name for question in questions for name in named_secrets(question)))
+
+
+def _without_answers(text: str, asked: Sequence[str]) -> tuple[str, Counter[str]]:
+    """Return a text without the secrets in its short clauses that answer a question for them, and what was masked."""
+    masked: Counter[str] = Counter()
+
+    def mask(clause: re.Match[str]) -> str:
+        said = clause[0]
+        if not _HAS_CODE.search(said) or len(said.split()) > _WORDS_OF_AN_ANSWER:
+            return said
+        for name in asked:
+            answer, cuts = _without_secrets(f"{name}: {said.strip()}")
+            if cuts and answer.startswith(f"{name}: "):
+                masked.update(cuts)
+                return said.replace(said.strip(), answer.removeprefix(f"{name}: "))
+        return said
+
+    return _CLAUSE.sub(mask, text), masked
+
+
+def clean(text: str, *, asked: Sequence[str] = ()) -> Cleaned:
     """Return the text as it may be stored and sent. Never raises; linear in the length of the text.
+
+    asked: the names of secrets for which the text may be the answer, see `asked_secrets`: "blaue-Otter-77" is one then.
 
     Removed: `<private>…</private>` (nested; unclosed, it reaches to the end, and unopened, to
     the beginning), our injected blocks and other systems', a gateway's message envelope, and letters that nobody sees.
     Masked with their kind: secrets. Spans and secrets are found in every layer of encoding: see `views`.
     """
     text = without_invisible(_LINE_BREAK.sub("\n", text))
+    text, answers = _without_answers(text, asked) if asked else (text, Counter())
     text, cuts = _without_secrets(text)
+    cuts += answers
     text, injected_blocks = _without_blocks(text)
     if injected_blocks:  # the text around a cut block may form a new tag
         text, more = _without_secrets(text)

@@ -145,6 +145,12 @@ def pairs(text: str) -> Iterator[Pair]:
         yield from _in_front(text, lower, cue, max([0, cue.start() - _BEFORE, *earlier]), masked)
 
 
+def named_secrets(text: str) -> list[str]:
+    """Return the nouns of a text that name a secret, in lower case."""
+    lower = text.lower()
+    return [cue[0] for cue in names(lower) if _is_cue(lower, cue)]
+
+
 def _is_cue(lower: str, cue: re.Match[str]) -> bool:
     """Return whether a noun names a secret where it stands."""
     start, end = cue.span()

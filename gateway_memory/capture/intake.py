@@ -2,10 +2,11 @@
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from extractor import Cleaned, answered, clean, spoken, without_orders
+from extractor import Cleaned, answered, asked_secrets, clean, spoken, without_orders
 from gateway_memory.edge.content import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.ground.runtime import Runtime, compute
@@ -65,7 +66,8 @@ class TurnIntake:
             metrics.reply_seen(now, 0)
             return 0
         by = sender if session.scope.kind.is_shared else NOBODY
-        message, answer = await _cleaned(own_text(user, by.name)), await _cleaned(reply)
+        message, answer = await _cleaned(own_text(user, by.name), session.secrets_asked), await _cleaned(reply)
+        session.secrets_asked = asked_secrets(answer.text)
         prefix = prefix_of(by.name, message.text) if message.text else ""
         turn = NewTurn(
             turn_id=turn_id or secrets.token_hex(8),
@@ -157,5 +159,5 @@ def _observations_of(session: Session, message: str, answer: str) -> tuple[Obser
     )
 
 
-async def _cleaned(text: str) -> Cleaned:
-    return clean(text) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text)
+async def _cleaned(text: str, asked: Sequence[str] = ()) -> Cleaned:
+    return clean(text, asked=asked) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text, asked=asked)

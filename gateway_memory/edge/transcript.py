@@ -48,7 +48,8 @@ class Exchange:
     """A user's message and the final reply to it, without tool calls.
 
     id: that of the user's message. session: the one in which it was said first. at: epoch seconds, None if unknown.
-    ended: whether nothing more follows. finished: whether the reply says that it is whole.
+    before: the reply that it follows. ended: whether nothing more follows. finished: whether the reply says that it is
+    whole.
     parts: all content parts in order, tool calls and their results too.
     """
 
@@ -56,6 +57,7 @@ class Exchange:
     session: str
     at: float | None
     user: str
+    before: str = ""
     reply: str = ""
     ended: bool = False
     finished: bool = False
@@ -131,8 +133,11 @@ class TranscriptReader:
             if self._is_repeated(entry, message):
                 return
             self._end()
+            before = self._current.reply if self._current else ""
             session = _session(entry) or self._session_id
-            self._current = Exchange(id=self._id(entry, message), session=session, at=_time(entry), user=message)
+            self._current = Exchange(
+                id=self._id(entry, message), session=session, at=_time(entry), user=message, before=before
+            )
             self.exchanges.append(self._current)
         if self._current and not self._current.ended:
             for role, part in parts:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from extractor import clean
+from extractor import asked_secrets, clean
 from gateway_memory.edge.content import clip, milliseconds_of, observed, tags_of, well_formed
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
 from gateway_memory.edge.transcript import Exchange, Part, parts_of, read_exchanges
@@ -90,7 +90,7 @@ class _Keeping:
             scope=OWNER_KEY,
             session_key=hook_key(self._session_id),
             session_id=self._session_id,
-            user=clean(exchange.user).text,
+            user=clean(exchange.user, asked=asked_secrets(exchange.before)).text,
             reply=clean(exchange.reply).text,
             at=now if exchange.at is None else max(0.0, min(exchange.at, now)),
             accepted_at=now,

@@ -3,14 +3,14 @@
 import json
 import math
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from extractor import answered, clean, spoken
+from extractor import answered, asked_secrets, clean, spoken
 from gateway_memory.edge.content import well_formed
 from gateway_memory.ground import text_in
 from gateway_memory.store.journal.episodes import Episode
@@ -249,24 +249,30 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
         return
     user: Message | None = None
     replies: list[Message] = []
-    before = 0.0
+    before, asked = 0.0, tuple[str, ...]()
     for message in conversation.messages:
         if message.role == "assistant":
             replies.append(message)
             continue
-        yield from _turn(conversation, user, replies, before)
+        yield from _turn(conversation, user, replies, before, asked)
+        asked = asked_secrets(replies[-1].text) if replies else ()
         before = next((each.at for each in (*reversed(replies), *filter(None, [user])) if each.at), before)
         user, replies = message, []
-    yield from _turn(conversation, user, replies, before)
+    yield from _turn(conversation, user, replies, before, asked)
 
 
-def _turn(conversation: Conversation, user: Message | None, replies: list[Message], before: float) -> Iterator[Item]:
-    """Yield the turn of a message and its replies. before: when what stands before it was said, or 0."""
+def _turn(
+    conversation: Conversation, user: Message | None, replies: list[Message], before: float, asked: Sequence[str]
+) -> Iterator[Item]:
+    """Yield the turn of a message and its replies.
+
+    before: when what stands before it was said, or 0. asked: the secrets for which the last reply has asked.
+    """
     reply = "\n\n".join(text for each in replies if (text := answered(each.text)).strip())
     said = spoken(well_formed(user.text), replies[-1].text if replies else "") if user else ""
     if user and user.text.strip() and not said:  # the host has woken its model
         return
-    message, reply = _cleaned(said), _cleaned(reply)
+    message, reply = _cleaned(said, asked), _cleaned(reply)
     if not (message.strip() or reply.strip()):
         return
     at = next((each.at for each in ([user] if user else []) + replies if each.at), before or conversation.at)
@@ -287,8 +293,8 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
     yield EpisodeItem(place=conversation.place, episode=episode)
 
 
-def _cleaned(text: str) -> str:
-    return clean(well_formed(text)).text.strip()
+def _cleaned(text: str, asked: Sequence[str] = ()) -> str:
+    return clean(well_formed(text), asked=asked).text.strip()
 
 
 def text_of_parts(content: Any) -> str:
