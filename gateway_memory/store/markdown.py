@@ -23,7 +23,6 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, Literal, cast, get_args
 
-from extractor import spoken
 from gateway_memory.store.headings import EMPHASIS, ITALIC, LABEL, RULE, days_of, is_form
 
 # What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
@@ -273,6 +272,8 @@ def _heard(lines: list[str]) -> list[str]:
     starts = [number for number, line in enumerate(lines) if _SPEAKER.match(line)]
     if not starts:
         return lines
+    from extractor import spoken  # few notes hold a conversation, and hooks start often
+
     heard, woken = list(lines), False
     for start, following in pairwise((*starts, len(lines))):
         speaker = _SPEAKER.match(lines[start])
