@@ -235,7 +235,8 @@ def test_what_a_prompt_needs_is_light(workspace: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from gateway_memory.hooks import run; "
         f"run.main(['userPromptSubmit', '--workspace', {str(workspace)!r}, '--config', {WORDS_ALONE!r}]); "
-        "heavy = 'pydantic structlog aiosqlite numpy asyncio extractor.cleaning recall.recaller argparse'.split(); "
+        "heavy = 'pydantic structlog aiosqlite numpy asyncio argparse'.split(); "
+        "heavy += 'extractor.cleaning.clean recall.recaller'.split(); "
         "print([name for name in heavy if name in sys.modules])"
     )
     given = json.dumps(session.event("userPromptSubmit", prompt=ASKED[1][0])).encode()
