@@ -74,3 +74,13 @@ def test_tokens_are_counted_generously(text: str) -> None:
     han = sum("\u4e00" <= character <= "\u9fff" for character in text)
     assert tokens >= 0.8 * han, "Han: four fifths each"
     assert count_tokens(text + text) <= 2 * tokens + 2, "of one space alone none is counted, of two that meet both"
+
+
+@given(st.lists(st.text("ab1喜我<‹ …", max_size=120), min_size=1, max_size=8))
+def test_lines_together_never_count_more_than_each_alone(lines: list[str]) -> None:
+    assert count_tokens("\n".join(lines)) <= sum(count_tokens(f"\n{line}") for line in lines)
+
+
+def test_so_many_han_characters_count_whole() -> None:
+    """Fractions that are added one by one are more than their product."""
+    assert [count_tokens("喜" * number) for number in (5, 10, 15, 200)] == [4, 8, 12, 160]
