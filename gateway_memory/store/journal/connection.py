@@ -56,8 +56,9 @@ class Connection(aiosqlite.Connection):
         """Open a database, and create it if it is missing. Raises sqlite3.Error."""
 
         def connect() -> sqlite3.Connection:
-            with suppress(OSError):  # then neither can SQLite make it, and says so
-                private_file(path)
+            if path != IN_MEMORY:
+                with suppress(OSError):  # then neither can SQLite make it, and says so
+                    private_file(path)
             database = sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
             database.text_factory = _text
             database.execute("PRAGMA secure_delete = ON")
