@@ -60,6 +60,7 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.4
+_KEEP_BESIDE: Final = 0.0  # of a sentence itself, whose message is worth keeping
 _ABOUT: Final = -1.0  # of an older line that a statement may change
 _KEEP_AT_ALL: Final = -3.2
 _TELLS_OF_CHANGE: Final = 0.6
@@ -235,7 +236,7 @@ def understood(  # noqa: PLR0911 - one return a rule
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
-        return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP)
+        return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP and sentence.keep >= _KEEP_BESIDE)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)
 
 

@@ -79,7 +79,7 @@ def test_what_people_say_of_their_lives_is_kept_and_their_talk_is_not(lang: str)
     assert facts >= 0.88
     assert talk <= 0.05
     assert lasting >= 0.75
-    assert passing <= 0.2
+    assert passing <= 0.15
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -94,7 +94,7 @@ def test_what_people_ask_to_note_is_kept_however_they_ask(lang: str) -> None:
     print(f"{lang}: noted {sum(noted) / len(noted):.2f}, {exact} without the asking, lookalikes {other:.2f}")  # noqa: T201
     assert sum(noted) >= 0.8 * len(noted)
     assert exact >= 0.5 * len(asked)
-    assert other <= 0.17
+    assert other <= 0.15
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
