@@ -59,10 +59,10 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.4
+_KEEP: Final = 0.2
 _KEEP_BESIDE: Final = 0.0  # of a sentence itself, whose message is worth keeping
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_AT_ALL: Final = -3.2
+_KEEP_AT_ALL: Final = -3.8
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
@@ -73,7 +73,7 @@ _BORROWED: Final = 0.5
 _QUESTION: Final = 1.4
 _DOES: Final[Mapping[Part, float]] = {"unsays": -0.7, "mends": -1.4, "introduces": -0.3}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -0.25}
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.5, 0.1, -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
 _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)

