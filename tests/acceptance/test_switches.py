@@ -10,6 +10,7 @@ import pytest
 
 import extractor
 import gateway_memory.capture.processor
+import gateway_memory.capture.ruling
 import gateway_memory.context.builder
 import gateway_memory.context.start
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -24,7 +25,7 @@ from recall import Recaller
 
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
-        (gateway_memory.capture.processor, "extract_rules"),
+        (gateway_memory.capture.ruling, "extract_rules"),
         (gateway_memory.capture.processor, "judge"),
     ],
     "episodes": [(EpisodeFollower, "index")],
