@@ -68,8 +68,13 @@ def rows(workspace: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def files(workspace: Path) -> dict[str, str]:
-    kept = (path for path in workspace.rglob("*") if path.is_file() and ".sqlite" not in path.name)
-    return {str(path.relative_to(workspace)): hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
+    """The digests of files, without those that are kept for a moment until nobody can write to them any more."""
+    found = [path for path in workspace.rglob("*") if path.suffix != ".kept" and ".sqlite" not in path.name]
+    return {
+        str(path.relative_to(workspace)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize("provider", ["none", "bundled"])
