@@ -13,9 +13,9 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.ground.runtime import compute
-from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
+from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
 
 MAX_SLOTS: Final = 1024
 _START_SECONDS: Final = 60.0
@@ -116,6 +116,24 @@ class Slot:
         if self._lock:
             self._lock.release()
             self._lock = None
+
+
+@contextlib.contextmanager
+def alone(workspace: Path) -> Iterator[None]:
+    """Hold a workspace that nobody has open, and in which nobody writes.
+
+    Raises:
+        UsageError: another process has it open, or writes in it.
+        OSError: a lock can't be made.
+    """
+    with contextlib.ExitStack() as stack:
+        if not stack.enter_context(all_slots(workspace / STATE_FOLDER / "slots")):
+            raise UsageError(f"{workspace}: another process has this memory open; end it first")
+        try:
+            stack.enter_context(locked(workspace))
+        except TimeoutError:
+            raise UsageError(f"{workspace}: another program writes in it; try again in a moment") from None
+        yield
 
 
 @contextlib.contextmanager

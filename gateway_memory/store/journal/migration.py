@@ -15,8 +15,8 @@ from gateway_memory.ground import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.replacing import drafted, sweep
-from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, persist, private_folder
+from gateway_memory.store.disk.slots import alone
+from gateway_memory.store.disk.workspace import FILE_MODE, persist, private_folder
 from gateway_memory.store.journal.sql import transaction, upsert
 from gateway_memory.store.journal.sqlite import MIGRATION_TABLE, open_journal
 from gateway_memory.store.migration import (
@@ -186,12 +186,7 @@ class FilesSide(Side):
             raise UsageError(f"{workspace}: there is no memory in this folder")
         with contextlib.ExitStack() as stack:
             with store_errors(workspace, OSError, sqlite3.Error):
-                if not stack.enter_context(all_slots(workspace / STATE_FOLDER / "slots")):
-                    raise UsageError(f"{workspace}: another process has this memory open; end it first")
-                try:
-                    stack.enter_context(locked(workspace))
-                except TimeoutError:
-                    raise UsageError(f"{workspace}: another program writes in it; try again in a moment") from None
+                stack.enter_context(alone(workspace))
                 database = open_journal(workspace, by_migration=not reads)
             stack.callback(database.close)
             if reads:

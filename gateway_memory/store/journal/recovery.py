@@ -19,14 +19,13 @@ from typing import Any, Final
 from gateway_memory.errors import SchemaFromFutureError, StoreError, UsageError, store_errors
 from gateway_memory.ground import get_logger, private_file
 from gateway_memory.store.disk.replacing import rename
-from gateway_memory.store.disk.slots import all_slots
+from gateway_memory.store.disk.slots import alone
 from gateway_memory.store.disk.workspace import (
     INDEX_FILE,
     JOURNAL_FILE,
     SQLITE_SUFFIXES,
     STATE_FOLDER,
     journals_aside,
-    locked,
     name_of_old_journal,
     persist,
     set_journal_aside,
@@ -91,12 +90,7 @@ def recover(workspace: Path) -> Recovered:
     """
     path = workspace / JOURNAL_FILE
     with ExitStack() as stack, store_errors(path, OSError, sqlite3.Error):
-        if not stack.enter_context(all_slots(workspace / STATE_FOLDER / "slots")):
-            raise UsageError(f"{workspace}: another process has this memory open; end it first")
-        try:
-            stack.enter_context(locked(workspace))
-        except TimeoutError:
-            raise UsageError(f"{workspace}: another program writes in it; try again in a moment") from None
+        stack.enter_context(alone(workspace))
         settle_old_journals(workspace)
         present = stack.enter_context(_present(path))
         names = journals_aside(workspace)[::-1]
