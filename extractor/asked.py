@@ -1,19 +1,17 @@
 """Where what a message asks to keep begins and ends: "remember | my locker is 214 | will you", without any stop."""
 
-import re
 import zlib
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, count
 from typing import Final
 
-from .meaning import direction_in
+from .meaning import TOKEN, direction_in
 from .tables import table
 
 PLACES: Final = 4096
 """The places of what stands around a boundary; those that share one are rare enough."""
 BOUNDARIES: Final = ("begins", "ends")
-_TOKEN: Final = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+(?:'[a-z]+)?|\d+|[^\w\s]")
 _NEAR: Final = 8  # words to each side
 _LONGEST: Final = 80  # words
 _SURE: Final = 2.0
@@ -24,7 +22,7 @@ _AROUND: Final = " \t,，、:：;；-–—*_。.!！"
 def words_in(text: str) -> list[tuple[str, int, int]]:
     """Return the words of a text, each with its start and its end; Han characters and signs are words."""
     plain = text.lower().replace("’", "'")
-    return [(match[0], match.start(), match.end()) for match in _TOKEN.finditer(plain)]
+    return [(match[0], match.start(), match.end()) for match in TOKEN.finditer(plain)]
 
 
 def around(words: Sequence[str], at: int) -> list[int]:

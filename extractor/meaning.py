@@ -52,7 +52,7 @@ _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
 
 WORDS: Final = 16384
 """The places of words behind a vector's own; words that share one are rare enough."""
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+(?:'[a-z]+)?|\d+|[^\w\s]")
+TOKEN: Final = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+(?:'[a-z]+)?|\d+|[^\w\s]")
 _WORDS_WEIGH: Final = 2.0
 _LENGTH_STEP: Final = 5  # words
 _LONGEST_STEP: Final = 6
@@ -200,7 +200,7 @@ def words_of(text: str) -> Mapping[int, float]:
 
     Words that follow each other have places too, and its beginning, end and length.
     """
-    words = _TOKEN.findall(simplified(text).lower())
+    words = TOKEN.findall(simplified(text).lower())
     parts = {f"length {min(_LONGEST_STEP, len(words) // _LENGTH_STEP)}", *words}
     parts.update(map(" ".join, pairwise(words)))
     parts.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
