@@ -68,7 +68,7 @@ class RulesStage:
         if before is None or turn.imported or turn.at - before.at > _LEANS_WITHIN_SECONDS:
             return None, None
         does = await self._filing.does_to_the_one_before(turn.user)
-        return (before, does) if does in ("unsays", "mends") else (None, None)
+        return (before, does) if does else (None, None)
 
     def _keep(self, turn: PendingTurn, *, tells: bool) -> None:
         """Keep a turn for the next one of its speaker, if it tells something that may be kept."""
