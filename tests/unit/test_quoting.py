@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import UTC
 
 from gateway_memory.config.settings import Config
-from gateway_memory.context.hits import Exchange, quotations_block
+from gateway_memory.context.hits import Exchange, quotations_block, without_repeats
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.session import SessionRegistry
+from gateway_memory.store.validity import Told
 from recall import Hit
 
 WORDS = "the boat leaves from pier four when the bell in the harbour has rung twice and the gate is open"
@@ -35,3 +36,15 @@ def test_what_was_asked_stands_before_its_answer() -> None:
     met = Exchange(hit=hit, session_id="another", sides=(said, asked), side=0, answered="She lost her boat in May.")
     block = quotations_block(session, [met], "sailor", UTC, 600)
     assert f"{said} Assistant: {asked} User: She lost her boat in May." in block
+
+
+def test_an_answer_is_quoted_where_its_own_exchange_was_found_too() -> None:
+    session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
+    shown, asked, answer = "Take a look at my necklace.", "Lovely! Any special meaning to it?", "Grandma gave it to me."
+    hits = [replace(exchange(turn).hit, text=text) for turn, text in ((1, shown), (2, "Things can mean so much."))]
+    found = [
+        Exchange(hit=hits[0], session_id="another", sides=(shown, asked), side=0, answered=answer),
+        Exchange(hit=hits[1], session_id="another", sides=(answer, hits[1].text), side=1),
+    ]
+    fresh, _ = without_repeats(found, Told(), again=False)
+    assert answer in quotations_block(session, fresh, "What does the necklace mean?", UTC, 600)
