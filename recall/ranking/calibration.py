@@ -44,7 +44,8 @@ class Message(NamedTuple):
     highest cosine times coverage among the best ten; without vectors, the highest coverage. selves, leans, task, asks:
     see `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
     message names. foreign: the share of the best three rows in another script than the message. named: whether a row
-    has a name that is in the message. assisted: whether the scope is an assistant's log, see `rank.lectures`.
+    has a name that is in the message. strange: how little a question or a task without such a name has to do with its
+    asker, see `asker.of_asker`. assisted: whether the scope is an assistant's log, see `rank.lectures`.
     """
 
     lead: float
@@ -58,6 +59,7 @@ class Message(NamedTuple):
     dated: float = 0.0
     foreign: float = 0.0
     named: bool = False
+    strange: float = 0.0
     assisted: bool = False
 
 

@@ -32,7 +32,8 @@ class Query:
     asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
     it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
     asks: whether it asks. names: the terms of words in it that are written as names. alone: whether it is a question
-    that is clear without the turns before it, which then count for nothing. wide: see `topics.is_wide`.
+    that is clear without the turns before it, which then count for nothing. wide: see `topics.is_wide`. strange: how
+    little it asks of its asker, see `asker.of_asker`.
     """
 
     weights: dict[int, float]
@@ -47,6 +48,7 @@ class Query:
     names: frozenset[int]
     alone: bool
     wide: bool
+    strange: float = 0.0
 
     @property
     def wants(self) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recall.index.index import Index, Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
+from recall.search.asker import of_asker
 from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
 from recall.text.topics import QUESTION, STANDING, WIDE
@@ -144,6 +145,8 @@ def lexical_scores(
     if vector is not None:
         vector = vector.alone() if query.alone else vector
         vector = vector if index.fits(vector.vector) else None
+    if vector is not None:
+        query = of_asker(query, vector.vector, index.encoder)
     toward = None if vector is None else vector.toward
     wanted_rows = Wanted(
         weights=query.weights, toward=toward, spans=query.spans, standing=bool(query.topics), only=request.only
@@ -347,6 +350,7 @@ def _message(
         # Rows in another script than the message can't share its words.
         foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
+        strange=query.strange if query.wants and not named else 0.0,
         assisted=lexical.rows.constants().assisted,
     )
 
