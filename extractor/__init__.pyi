@@ -25,6 +25,7 @@ from .meaning import Act as Act
 from .meaning import Meaning as Meaning
 from .meaning import Part as Part
 from .meaning import asked_of_memory as asked_of_memory
+from .meaning import asks_by_itself as asks_by_itself
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
 from .meaning import does_of as does_of

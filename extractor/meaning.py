@@ -38,8 +38,10 @@ Act: TypeAlias = Literal[
 note the message; to stop noting, or to go on; to correct or bring back something; to tell what it knows, or who can
 read it."""
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
-TOLD_BESIDE: Final = frozenset[Act]({"correct", "resume"})
+_TELL: Final = frozenset[Act]({"correct", "resume"})
 """Requests that may tell something: "you have it wrong, my birthday is the 4th of May"."""
+TOLD_BESIDE: Final = _TELL | frozenset[Act]({"recall", "who_reads"})
+"""Those beside which a message may tell something. A question hides nothing: "I took up judo. What have you on me?"."""
 NOTE: Final = "note"
 """What is said in much the same words, and asks to keep something."""
 QUESTION: Final = "question"
@@ -62,7 +64,7 @@ _LONGEST_STEP: Final = 6
 _KEEP: Final = 0.2
 _KEEP_BESIDE: Final = 0.0  # of a sentence itself, whose message is worth keeping
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_AT_ALL: Final = -3.8
+_KEEP_AT_ALL: Final = -1.8
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
@@ -71,7 +73,7 @@ _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
 _QUESTION: Final = 1.4
-_DOES: Final[Mapping[Part, float]] = {"unsays": -0.7, "mends": -1.4, "introduces": -0.3}
+_DOES: Final[Mapping[Part, float]] = {"unsays": -1.1, "mends": -1.7, "introduces": -0.5}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -0.25}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
@@ -108,6 +110,11 @@ class Meaning:
     def may_tell(self) -> bool:
         """Whether it may tell something worth keeping, so that a model reads it; one in five of small talk may."""
         return self.keep >= _KEEP_READ and self.question < _QUESTION
+
+    @property
+    def tells(self) -> bool:
+        """Whether it tells something of its speaker to whoever reads it alone."""
+        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and not _is_of_memory(self, _TELL)
 
 
 @cache
@@ -226,7 +233,7 @@ def understood(  # noqa: PLR0911 - one return a rule
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = (meaning.keep + sentence.keep) / 2 >= _KEEP_POINTED_AT
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
-    if _is_of_memory(message) or _is_of_memory(sentence) or _is_borrowed(message):
+    if _is_of_memory(message, TOLD_BESIDE) or _is_of_memory(sentence, _TELL) or _is_borrowed(message):
         return None
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
@@ -261,13 +268,18 @@ def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tupl
     return (asking[0], True) if asking and message.note < _NOTE else (message.asks, False)
 
 
+def asks_by_itself(clause: Meaning, act: Act | None) -> bool:
+    """Return whether it is this clause of a message that asks: "forget his name", before ", I've moved out"."""
+    return act is not None and clause.asks == act and clause.meta >= _ASKED
+
+
 def may_ask_in_clause(message: Meaning) -> bool:
     """Return whether a clause of a message may ask something of the memory, though the message does not surely."""
     return _MAY_ASK_IN_CLAUSE <= message.meta < _ASKED
 
 
-def _is_of_memory(meaning: Meaning) -> bool:
-    return meaning.asks is not None and meaning.asks not in TOLD_BESIDE and meaning.meta >= _OF_MEMORY
+def _is_of_memory(meaning: Meaning, but: frozenset[Act]) -> bool:
+    return meaning.asks is not None and meaning.asks not in but and meaning.meta >= _OF_MEMORY
 
 
 def _is_borrowed(message: Meaning) -> bool:

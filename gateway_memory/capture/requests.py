@@ -11,6 +11,7 @@ from extractor import (
     Cleaned,
     Meaning,
     asked_of_memory,
+    asks_by_itself,
     clauses_of,
     clean,
     differ,
@@ -80,10 +81,12 @@ async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS
     if whole is None:
         plainly = PATTERNS["forget"].match(line)
         return Request(act="forget", what=object_of(line), sure=True) if plainly else None
-    clauses = clauses_of(line) if may_ask_in_clause(whole) else []
+    clauses = clauses_of(line) if whole.asks or may_ask_in_clause(whole) else []
     ends = list(dict.fromkeys(clauses[:1] + clauses[-1:]))
-    act, sure = asked_of_memory(whole, await _meanings(recaller, ends, seconds) if ends else ())
-    return act and Request(act=act, what=object_of(line), sure=sure)
+    asking = list(zip(ends, await _meanings(recaller, ends, seconds), strict=True)) if ends else []
+    act, sure = asked_of_memory(whole, [meaning for _, meaning in asking])
+    named = (object_of(clause) for clause, meaning in asking if meaning and asks_by_itself(meaning, act))
+    return act and Request(act=act, what=next(filter(terms_of, named), object_of(line)), sure=sure)
 
 
 async def _meanings(recaller: Recaller, texts: Sequence[str], seconds: float) -> list[Meaning | None]:

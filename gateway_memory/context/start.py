@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES, permitted_text
+from extractor import CATEGORIES, meaning_of, permitted_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.blocks import told
 from gateway_memory.context.builder import ContextBuilder
@@ -245,10 +245,21 @@ class OpeningBuilder:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
             quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages], today)
             sides = own_words_of(quotable)
-        about = profile(memories, passages, sides, self._runtime.day_of)
+        about = await self._telling(profile(memories, passages, sides, self._runtime.day_of))
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(_permitted, about)
+
+    async def _telling(self, about: list[OpeningMemory]) -> list[OpeningMemory]:
+        """Return what is known about the user without those of their own words that tell nothing of them."""
+        said = [each.text for each in about if each.marks is not None]
+        encoder, vectors = await self._storage.recaller.encoded(said, _SEARCH_SECONDS) if said else ("", [])
+        idle = {
+            text
+            for text, vector in zip(said, vectors, strict=True)
+            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder)) and not meaning.tells
+        }
+        return [each for each in about if each.marks is None or each.text not in idle]
 
     async def _coming(self, session: Session, validity: Validity, today: Today) -> list[Ahead]:
         """Return what is ahead, the soonest first."""

@@ -50,6 +50,7 @@ def lines(memory: GatewayMemory) -> str:
         ("Can you forget that I'm allergic to shrimp?", "shrimp"),
         ("forget what i said about the killarney job", "killarney"),
         ("那个缺铁的事忘了吧", "缺铁"),
+        ("please forget that I'm allergic to shrimp, turns out I'm not", "shrimp"),
     ],
 )
 async def test_what_is_certain_is_told_before_the_reply_and_forgotten_after_it(
@@ -166,3 +167,10 @@ async def test_what_a_correction_tells_is_kept(memory: GatewayMemory, session: S
     assert context.request.act == "correct"
     assert turn
     assert told in lines(memory)
+
+
+async def test_what_is_told_beside_a_question_about_the_memory_is_kept(memory: GatewayMemory, session: Session) -> None:
+    _, turn = await say(memory, session, "I took up judo in March. What do you know about me?")
+    assert "judo" in lines(memory)
+    fresh = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+    assert any(hit.turn == turn for hit in await memory.search(fresh, "judo", limit=20))
