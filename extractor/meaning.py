@@ -237,7 +237,7 @@ def understood(  # noqa: PLR0911 - one return a rule
         return None
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
-    if sentence.question >= _QUESTION and not candidate.explicit:
+    if min(sentence.question, meaning.question) >= _QUESTION and not candidate.explicit:
         return None
     keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory

@@ -21,6 +21,7 @@ from extractor import (
     Turn,
     Usage,
     Verdict,
+    clauses_of,
     clean,
     differ,
     extract_rules,
@@ -139,14 +140,18 @@ class Reader:
     async def is_worth_reading(self, turns: Sequence[Turn], earlier: Sequence[Turn], verdict: Verdict) -> bool:
         """Return whether a batch may hold something to remember. verdict: the prefilter's.
 
-        Where a model would read it, the meaning of its sentences tells that best; an answer to a question may mean
-        nothing by itself. Without vectors, and without a model, the prefilter stands alone.
+        Where a model would read it, the meaning of its sentences tells that best, and of their first and last clauses:
+        "choir's thursdays now, can you tell the others?". An answer to a question may mean nothing by itself. Without
+        vectors, and without a model, the prefilter stands alone.
         """
         if (self._models.extract is None and self._models.model is None) or verdict.reason not in _BY_MEANING:
             return verdict.keep
         if verdict.keep and any("?" in turn.reply or "？" in turn.reply for turn in [*earlier[-1:], *turns[:-1]]):
             return True
-        meanings = await self._meanings(_sentences(turns)[:_MOST_JUDGED])
+        said = _sentences(turns)[:_MOST_JUDGED]
+        clauses = [clauses_of(each) for each in said]
+        ends = [end for each in clauses for end in (*each[:1], *each[-1:])]
+        meanings = await self._meanings([*said, *ends[:_MOST_JUDGED]])
         return any(meaning.may_tell for meaning in meanings.values()) if meanings else verdict.keep
 
     async def read(
