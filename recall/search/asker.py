@@ -23,7 +23,7 @@ _MOST_STRANGE: Final = 5.0
 
 
 def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
-    """Return a message with what its vector tells: it says "I" at least once where it asks of its asker without it.
+    """Return a message with what its vector tells: a question of its asker says "I" at least once.
 
     `strange` is its log-odds, up to 5, of asking of the world and not of its asker; 0 where it rather asks of them.
     vector: (dimension,), of length 1. encoder: the name of its maker. Unchanged for another than the bundled one.
@@ -32,7 +32,8 @@ def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
     if encoder != name or len(vector) != len(weights):
         return query
     odds = step * float(weights @ vector) + intercept
-    return replace(query, selves=max(query.selves, int(odds >= 0)), strange=min(max(-odds, 0.0), _MOST_STRANGE))
+    own = int(query.wants and odds >= 0)
+    return replace(query, selves=max(query.selves, own), strange=min(max(-odds, 0.0), _MOST_STRANGE))
 
 
 @cache

@@ -231,7 +231,7 @@ async def test_rows_that_are_in_the_log_alone_are_read(workspace: Path, capsys: 
     await is_there(workspace, 0, TURNS - 1)
 
 
-@pytest.mark.parametrize("part", [0.4, 0.9])
+@pytest.mark.parametrize("part", [0.4, 0.8])
 async def test_a_truncated_journal_gives_what_is_left(
     workspace: Path, capsys: pytest.CaptureFixture[str], part: float
 ) -> None:

@@ -241,6 +241,7 @@ SMALL = {
     "gateway_memory/hooks/run.py": "answers an editor even where nothing else can be imported",
     "gateway_memory/store/steps.py": "both engines and their commands need it alone",
     "notifier/settings.py": "a table of keys",
+    "recall/search/asker.py": "reads a message with numpy, which a hook has not",
     "recall/rows/peek.py": "hooks open an index without what writes it",
     "recall/settings.py": "a table of keys",
 }
