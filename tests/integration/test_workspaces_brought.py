@@ -1,5 +1,6 @@
 """Workspaces in the shape of real ones, with forms, days, tables and folders: what they hold is told."""
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -33,7 +34,8 @@ async def missed(workspace: Path, which: str) -> list[str]:
 @pytest.mark.parametrize("which", ["en", "zh", "mixed"])
 async def test_what_was_brought_is_told(tmp_path: Path, which: str) -> None:
     workspace = tmp_path / "w"
-    assert main(["import", "openclaw", str(BROUGHT / which), "--workspace", str(workspace)]) == 0
+    arguments = ["import", "openclaw", str(BROUGHT / which), "--workspace", str(workspace)]
+    assert await asyncio.to_thread(main, arguments) == 0
     left = await missed(workspace, which)
     assert len(left) <= MOST_MISSED, left
 
