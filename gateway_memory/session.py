@@ -314,8 +314,8 @@ class Session:
         """The current message, and what it asks of the memory itself."""
         self.sender = Sender()
         """Who speaks in a room, as the host has said at last. A call takes it before it waits for anything."""
-        self.told_unkept = False
-        """Whether it was said that the talk of this room is not kept."""
+        self.noticed: set[Literal["masked", "unkept"]] = set()
+        """What it was told once: that a secret is masked, that the talk of this room is not kept."""
         self.called = Called("", "")
         """What the host calls who speaks, and the chat."""
         self.called_stored = Called("", "")

@@ -10,8 +10,10 @@ settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither 
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -382,7 +384,7 @@ def _features(lower: str, cue: re.Match[str], shape: str, link: str, gap: str, s
     return known + [name for name, count in counts.items() for _ in range(min(int(count), 5))]
 
 
-# Secrets that a check proves: card, identity and bank numbers, and the words of a wallet's mnemonic.
+# Secrets that a check proves: card, identity and bank numbers, logins, keys, the words of a wallet's mnemonic.
 
 _NUMBERS: Final = _TABLE.patterns("numbers", flags=0)
 _WORD: Final = re.compile(r"[A-Za-z]+")
@@ -395,8 +397,11 @@ _BEFORE_A_NUMBER: Final = 24
 def checked(text: str) -> Iterator[list[tuple[int, int, str]]]:
     """Yield the spans of each kind; within one kind they are ascending and do not overlap."""
     yield list(_mnemonics(text))
+    yield list(_valid(text, _NUMBERS["base 58"], _base58_in, "private key"))
+    yield list(_valid(text, _NUMBERS["basic"], _login_in, "password", owned=False))
     yield list(_valid(text, _NUMBERS["iban"], _iban_in, "account number"))
     if _NUMBERS["digits"].search(text):
+        yield list(_valid(text, _NUMBERS["eight groups"], _bitlocker_in, "key"))
         yield list(_valid(text, _NUMBERS["identity"], _identity_in, "identity number"))
         yield list(_valid(text, _NUMBERS["named card"], _card_in, "card number", owned=False))
         yield list(_valid(text, _NUMBERS["card"], _card_in, "card number"))
@@ -447,6 +452,32 @@ def _iban_in(text: str) -> int:
             if int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97 == 1:
                 return length
     return 0
+
+
+_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def _base58_in(key: str) -> int:
+    """Base58Check: the last four bytes are the begin of the double SHA-256 of the others."""
+    number = 0
+    for character in key:
+        number = number * len(_BASE58) + _BASE58.index(character)
+    data = number.to_bytes((number.bit_length() + 7) // 8)
+    return len(key) if sha256(sha256(data[:-4]).digest()).digest()[:4] == data[-4:] else 0
+
+
+def _bitlocker_in(key: str) -> int:
+    """Each group of a BitLocker recovery key is a multiple of 11."""
+    return len(key) if not any(int(group) % 11 for group in re.split("[ -]", key)) else 0
+
+
+def _login_in(encoded: str) -> int:
+    """RFC 7617: a name, a colon and a password in base 64."""
+    try:
+        login = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
+    except ValueError:
+        return 0
+    return len(encoded) if ":" in login and login.isprintable() else 0
 
 
 @cache

@@ -238,7 +238,7 @@ class ConversationCalls(Calls):
             UsageError: `message` is not text, or `at` is not a valid time.
         """
         opened = self._opened(session)
-        query = as_query(spoken(text_of(message, "message")))
+        query = as_query(spoken(text_of(message, "message")), session.secrets_asked)
         at = opened.runtime.clock() if at is None else at
         instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000

@@ -141,7 +141,7 @@ def _share(what: str, item: Near) -> float:
     return max(within, contained, text_overlap(what, item.stored.entry.text))
 
 
-# Tell users who ask to keep a secret that it was masked. Without a notice they would assume that it was stored.
+# Tell users that a secret was masked. Without a notice they would assume that it was stored.
 
 _NOTICE_TOKENS: Final = 160
 _MASKED: Final = re.compile(r"\[masked: ([a-z ]{2,40})\]")
@@ -158,12 +158,17 @@ def names_of(kinds: Iterable[str], language: Language) -> str:
     return say(language, "comma").join(names)
 
 
-def masked_block(message: Cleaned) -> str:
-    """Return the notice that the assistant is asked to give in its reply, or ""."""
-    if not message.secrets or not asks_to_keep_masked(message.text):
+def masked_block(message: Cleaned, *, told: bool = False) -> str:
+    """Return the notice that the assistant is asked to give in its reply, or "".
+
+    told: whether it was said before. Then only who asks to keep a secret is told.
+    """
+    asks = asks_to_keep_masked(message.text)
+    if not message.secrets or not (asks or not told) or PATTERNS["keep not"].search(message.text):
         return ""
     language = language_of(_MASKED.sub("", message.text))
-    notice = say(language, "masked_tell", kinds=names_of(message.secrets, language))
+    phrase = "masked_tell" if asks else "masked_beside"
+    notice = say(language, phrase, kinds=names_of(message.secrets, language))
     return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
 
 

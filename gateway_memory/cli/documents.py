@@ -232,7 +232,7 @@ class Checkout:
             below = self._folder / "memory"
             if below.is_symlink():
                 raise UsageError(f"{below}: a link; a checkout holds files and no links. Nothing was saved")
-            for path in [self._folder / MEMORY_FILE, *(sorted(below.iterdir()) if below.is_dir() else ())]:
+            for path in [self._folder / MEMORY_FILE, *(sorted(below.rglob("*")) if below.is_dir() else ())]:
                 name = path.relative_to(self._folder).as_posix()
                 if not is_document(name) or not (path.exists() or path.is_symlink()):
                     continue
@@ -244,7 +244,7 @@ class Checkout:
     def _write(self, name: str, text: str) -> None:
         path = self._folder / name
         with _written(path):
-            path.parent.mkdir(exist_ok=True, mode=0o700)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace_private(path, text.encode("utf-8", "surrogateescape"))
 
     def _keep(self) -> None:

@@ -202,14 +202,18 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
 
 
 def with_notice(context: Context, session: Session, query: Cleaned) -> Context:
-    """Return the context with the notice for the assistant that what the user asks to keep is not kept.
+    """Return the context with the notice for the assistant that something is not kept.
 
-    A secret is masked; and of a room's talk that is not kept, that is said once.
+    A secret is masked: that is said once in a session, and to whoever asks to keep one. Of a room's talk that is not
+    kept, it is said once to whoever asks for it.
     """
-    notice = masked_block(query) if query.secrets and session.on("autoExtract") else ""
-    if not notice and session.scope.kind.is_shared and session.is_excluded and not session.told_unkept:
+    noticed = session.noticed
+    notice = masked_block(query, told="masked" in noticed) if query.secrets and session.on("autoExtract") else ""
+    if notice:
+        noticed.add("masked")
+    elif session.scope.kind.is_shared and session.is_excluded and "unkept" not in noticed:
         notice = unkept_block(query)
-        session.told_unkept = bool(notice)
+        noticed.update(["unkept"] if notice else [])
     return replace(context, text=f"{context.text}\n\n{notice}".strip()) if notice else context
 
 

@@ -129,9 +129,12 @@ def share_of(number: object, name: str) -> float:
     return float(number)
 
 
-def as_query(text: str) -> Cleaned:
-    """Return a message as a query: without private spans and secrets, and of a bounded length."""
-    return clean(text[:_QUERY_LENGTH])
+def as_query(text: str, asked: Sequence[str] = ()) -> Cleaned:
+    """Return a message as a query: without private spans and secrets, and of a bounded length.
+
+    asked: the names of secrets for which it may be the answer.
+    """
+    return clean(text[:_QUERY_LENGTH], asked=asked)
 
 
 def well_formed(text: str) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from extractor import traits_of
 from gateway_memory.ground import noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.store.disk.own import Owned, open_own
+from gateway_memory.store.disk.own import Owned, notes_in, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE, is_writable, original_of, text_from
-from gateway_memory.store.headings import day_named
+from gateway_memory.store.headings import day_of_file
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.validity import State, Today, Validity, marked
 from gateway_memory.store.withheld import Withheld
@@ -66,12 +66,8 @@ def _index_follows(workspace: Path, scope: Scope) -> bool:
     except RecallError:  # a missing index or another version; the files have everything
         return False
     files = {}
-    with contextlib.suppress(OSError), os.scandir(folder / "memory") as entries:
-        files = {
-            f"memory/{entry.name}": entry.stat()
-            for entry in entries
-            if entry.name.endswith(".md") and not entry.name.startswith(".")
-        }
+    with contextlib.suppress(OSError):
+        files = {name: (folder / name).stat() for name, *_ in notes_in(Owned(workspace), scope.folder)}
     with contextlib.suppress(OSError):
         files["MEMORY.md"] = (folder / "MEMORY.md").stat()
     return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in files.items()}
@@ -80,16 +76,17 @@ def _index_follows(workspace: Path, scope: Scope) -> bool:
 def _lines_of_files(workspace: Path, zone: tzinfo | None, scope: Scope) -> Iterable[Line]:
     owned, folder = Owned(workspace), workspace / scope.folder
     texts: dict[str, str] = {}
-    notes = sorted((folder / "memory").glob("*.md"), key=lambda path: (original_of(path.name) or "", path.name))
+    notes = [folder / name for name, *_ in notes_in(owned, scope.folder)]
+    notes.sort(key=lambda path: (original_of(path.name) or "", path.as_posix()))
     for path in [folder / "MEMORY.md", *notes]:  # a copy stands behind what it is a copy of
         try:
             with open_own(owned, path.relative_to(workspace).as_posix()) as stream:
                 text, at = text_from(stream.read()), os.fstat(stream.fileno()).st_mtime
         except OSError:
             continue
-        noon = noon_of(day_named(path.stem), zone)
-        at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
         file = path.relative_to(folder).as_posix()
+        noon = noon_of(day_of_file(file), zone)
+        at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
         texts[file] = text
         original = original_of(file)
         told = (

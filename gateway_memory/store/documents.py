@@ -153,7 +153,7 @@ def _ended(lines: Sequence[str]) -> Iterator[str]:
 
 
 MEMORY_FILE: Final = "MEMORY.md"
-_NOTE: Final = re.compile(r"memory/(?!\.)[^/\\\x00-\x1f\x7f]+\.md")
+_NOTE: Final = re.compile(r"memory/(?:(?!\.)[^/\\\x00-\x1f\x7f]+/){0,8}(?!\.)[^/\\\x00-\x1f\x7f]+\.md")
 _LONGEST_NAME: Final = 255
 """In bytes: what file systems take."""
 Change: TypeAlias = Callable[[str, bytes | None], bytes | None]
@@ -183,7 +183,7 @@ def day_file(day: str) -> str:
 
 
 def is_document(name: str) -> bool:
-    """Return whether this can be the name of a document: MEMORY.md, or a Markdown file directly below memory/."""
+    """Return whether this can be the name of a document: MEMORY.md, or a Markdown file in memory/ or a folder in it."""
     if name == MEMORY_FILE:
         return True
     try:

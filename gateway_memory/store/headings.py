@@ -58,6 +58,11 @@ def day_named(name: str) -> str:
     return _named_day(name)[0]
 
 
+def day_of_file(file: str) -> str:
+    """Return the day that a file's name says, else the innermost folder of it; "" if none does."""
+    return next(filter(None, (day_named(part) for part in reversed(file.removesuffix(".md").split("/")))), "")
+
+
 def is_form(text: str) -> bool:
     """Return whether a text is a form's own: a field that is not filled in, or words for who fills it in."""
     if RULE.fullmatch(text):

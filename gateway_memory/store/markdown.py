@@ -89,6 +89,9 @@ _OUR_HEADINGS: Final = frozenset({"Memory", "Remembered"})
 _STEP: Final = " › "
 """Between a heading and the next one, and between lines of a list in each other."""
 _TAB: Final = 4
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_NAMES_ONLY: Final = re.compile(r"[*_]*(?:[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)?|[\u3400-\u9fff]{1,4})[*_]*")
+"""A line of a list that only names what stands below it: "Boss", 预算."""
 _HEADS_LIST: Final = re.compile(r".{1,100}[:：][*_]*|\*\*[^*]{1,100}\*\*|__[^_]{1,100}__")
 """A line of its own that stands above a list as a heading does."""
 
@@ -203,8 +206,11 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     lines = text.split("\n")
     found = _scan(lines if memories else _heard(lines), memories=memories)
     title = _title_of(lines) if memories else ""
-    for each in found:
-        block, own = _placed(each, title) if each.listed else _prose(each, title, memories=memories), each.text
+    for number, each in enumerate(found):
+        below = found[number + 1].above if number + 1 < len(found) else ()
+        heads = len(below) == len(each.above) + 1 and _NAMES_ONLY.fullmatch(each.text)  # what is below says it
+        block = _placed(each, title, heads=bool(heads)) if each.listed else _prose(each, title, memories=memories)
+        own = each.text
         if not block.text:
             continue
         chosen = block.id or (content_id(own) if block.kind == "item" else content_id(file, block.heading, block.text))
@@ -243,22 +249,24 @@ def _headed(block: Block, title: str) -> tuple[str, list[str]]:
     return day, [each for each in path[start:] if each and each not in _OUR_HEADINGS]
 
 
-def _placed(block: Block, title: str) -> Block:
+def _placed(block: Block, title: str, *, heads: bool = False) -> Block:
     """Return a line of a list with what its place says of it: its headings, its day, the lines above it.
 
-    title: the file's own, which tells nothing of a line. What says nothing has no text.
+    title: the file's own, which tells nothing of a line. heads: whether it is but the name of the lines below it. What
+    says nothing has no text.
     """
     (of_headings, path), (of_lines, above) = _headed(block, title), days_of(block.above)
     day, heading = of_lines or of_headings, _STEP.join(path)
     if block.id or block.annotations:  # a program has written it
         return replace(block, day=day, heading=heading)
-    if not block.text or is_form(block.text):
+    if not block.text or heads or is_form(block.text):
         return replace(block, text="")
     steps = [*path, *filter(None, above)]
     text = f"{block.box} {block.text}" if block.box else block.text
     if steps:
         parted = LABEL.match(EMPHASIS.sub("", block.text)) or LABEL.search(steps[-1])
-        text = f"{_STEP.join(steps)}{_STEP if parted else ': '}{text}"
+        colon = "：" if _HAN.match(block.text) else ": "
+        text = f"{_STEP.join(steps)}{_STEP if parted else colon}{text}"
     return replace(block, day=day, heading=heading, text=text[:MAX_TEXT_LENGTH])
 
 

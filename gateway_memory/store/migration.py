@@ -78,7 +78,7 @@ _RELEASED: Final = frozenset({"plans", "sessions", "turns"})
 """Tables whose rows a process has by its slot. After a migration none has, so the next one adopts them."""
 _NOBODY: Final = -1
 
-_NAME: Final = re.compile(r"MEMORY\.md|memory/(?!\.)[^/\0]+\.md")
+_NAME: Final = re.compile(r"MEMORY\.md|memory/(?:(?!\.)[^/\0]+/){0,8}(?!\.)[^/\0]+\.md")
 """More than `is_document` allows: a file of another program may have such a name already."""
 
 

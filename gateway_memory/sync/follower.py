@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from extractor import traits_of
@@ -16,7 +15,7 @@ from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most, original_of
-from gateway_memory.store.headings import day_named
+from gateway_memory.store.headings import day_of_file
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse, told_on
 from gateway_memory.store.plan import MemoryRecord
@@ -342,7 +341,7 @@ class Follower:
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
         saved = stamp.mtime_ns / 1e9
-        noon = noon_of(day_named(Path(file).stem), self._runtime.zone)  # also of "2026-09-21-1538.md"
+        noon = noon_of(day_of_file(file), self._runtime.zone)  # also of "2026-09-21-1538.md"
         return saved if noon is None else min(noon, saved)
 
 

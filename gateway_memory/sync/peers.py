@@ -45,7 +45,7 @@ async def watch(
         paths = [Path(path) for _, path in changes]
         for scope in list(scopes()):
             folder = workspace / scope.folder
-            if any(path.parent in (folder, folder / "memory") for path in paths):
+            if any(path.parent == folder or path.is_relative_to(folder / "memory") for path in paths):
                 try:
                     await refresh(scope)
                 except Exception as error:  # noqa: BLE001 - the next message retries

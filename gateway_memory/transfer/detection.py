@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.transfer import facts, items
-from gateway_memory.transfer.programs import conversation_files, has_table
+from gateway_memory.transfer.programs import ASTRBOT, conversation_files, has_table
 from gateway_memory.transfer.transcripts import CLAUDE_CODE, CODEX, CURSOR, files_of
 
 _LOOKED_AT: Final = 20
@@ -13,9 +13,10 @@ _LOOKED_AT: Final = 20
 _FOLDERS: Final = {
     "openclaw": ("agents/*/agent/openclaw-agent.sqlite", "agents/*/sessions/*.jsonl"),
     "hermes": ("state.db",),
+    "astrbot": ASTRBOT,
 }
 """Files that only one program has."""
-_TABLES: Final = {"transcript_events": "openclaw", "messages": "hermes"}
+_TABLES: Final = {"transcript_events": "openclaw", "messages": "hermes", "platform_message_history": "astrbot"}
 _EXPORTS: Final = ("conversations*.json", facts.CLAUDE_MEMORIES)
 _TOPICS: Final = ("projects/*/memory/*.md", "*/memory/*.md", "*.md")
 _ENTRIES: Final = ("MEMORY.md", "USER.md", "memories/MEMORY.md", "memories/USER.md")

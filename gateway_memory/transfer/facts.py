@@ -22,6 +22,7 @@ _ENTRY_END: Final = re.compile(r"^[ \t]*§[ \t]*$", re.MULTILINE)
 _TOPICS: Final = ("projects/*/memory/*.md", "*/memory/*.md", "memory/*.md", "*.md")
 _INDEX: Final = re.compile(r"\s*[-*+][ \t]+\[[^\]\n]*\]\(([^)\s]+)\)")
 CLAUDE_MEMORIES: Final = "memories.json"
+_CLAUDE_MEMORIES: Final = re.compile(r"(?:^|/)(?:memories\.json|memories/[^/]+\.json)$")
 _BOLD: Final = re.compile(r"^\*\*([^*\n]+)\*\*[:：]?[ \t]*$", re.MULTILINE)
 _TIMES: Final = ("updated_at", "created_at", "timestamp", "date")
 _TEXTS: Final = ("memory", "text", "content", "data")
@@ -122,6 +123,8 @@ def _rows(content: bytes) -> list[Any] | None:
         document = json.loads((text_in(content) or "").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None
+    if isinstance(document, dict) and "conversations_memory" in document:
+        document = [document]
     if isinstance(document, dict):
         document = next(
             (document[name] for name in ("results", "memories") if isinstance(document.get(name), list)), None
@@ -139,11 +142,12 @@ def claude_memories(path: Path) -> Iterator[items.Item]:
     """Yield what Claude remembers, of memories.json in an export: each paragraph below its heading, of all projects."""
     if path.is_file() and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.rpartition("/")[2] == CLAUDE_MEMORIES]
+            names = [name for name in archive.namelist() if _CLAUDE_MEMORIES.search(name)]
             contents = [(f"{path}/{name}", archive.read(name)) for name in names]
     else:
-        file = path if path.name == CLAUDE_MEMORIES else path / CLAUDE_MEMORIES
-        contents = [(str(file), file.read_bytes())] if file.is_file() else []
+        files = [path] if path.is_file() else [path / CLAUDE_MEMORIES, *sorted(path.glob("memories/*.json"))]
+        files = [file for file in files if _CLAUDE_MEMORIES.search(file.as_posix()) and file.is_file()]
+        contents = [(str(file), file.read_bytes()) for file in files]
     for place, content in contents:
         for number, row in enumerate(_rows(content) or [], 1):
             projects = row.get("project_memories") if isinstance(row, dict) else None

@@ -19,7 +19,8 @@ from typing import Any, Final, get_args
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import local_time, noon_of
-from gateway_memory.store.documents import MEMORY_FILE, is_day_file
+from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
+from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.markdown import (
@@ -52,7 +53,6 @@ from gateway_memory.transfer.programs import HISTORIES, read_history
 # The input is untrusted: texts are cleaned like those of a turn; ids, types, dates and names are checked.
 
 _ID: Final = re.compile(r"[a-z0-9]{6,12}")
-_NOTE: Final = re.compile(r"memory/[\w][\w.-]{0,80}\.md")
 _TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 _KEPT: Final[tuple[ReviewState, ...]] = ("waiting", "never")
 """The states of reviews that an export holds."""
@@ -212,7 +212,7 @@ def _record(raw: _Row) -> SessionRecord:
 
 def _note(raw: _Row, place: str, scope: str) -> NoteItem:
     file, text = raw.get("file"), raw.get("text")
-    if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file) or clean(file).text != file:
+    if not isinstance(file, str) or not is_document(file) or is_writable(file) or clean(file).text != file:
         raise ValueError("file: expected memory/<name>.md that is no day's log")
     if not isinstance(text, str):
         raise TypeError("text: expected a string")
@@ -370,6 +370,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     curated += [path / USER_FILE] if (path / USER_FILE).is_file() else []
     people = sorted(path.glob(f"users/*/{USER_FILE}"))
     days = [*files_below(path / "memory", ".md", within=path)]
+    digests = [*files_below(path / "digest", ".md", within=path)]  # of QwenPaw
     logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
     logs = [log for log in logs if log.is_file()]
     # Links to files outside the workspace are not part of its memory.
@@ -377,7 +378,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     curated, people, days, logs = (
         [file for file in files if file.resolve().is_relative_to(within)] for files in (curated, people, days, logs)
     )
-    if not (curated or people or days or logs):
+    if not (curated or people or days or digests or logs):
         raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
     for file in curated:
         yield from read_markdown(file, MEMORY_FILE, zone)
@@ -385,8 +386,12 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
         original = copied_from(file)
         if original and original.read_bytes() == file.read_bytes():
             yield LeftOut(place=str(file), copy=True)
+        elif file.name == "index.md" and day_named(file.parent.name) and len([*file.parent.glob("*.md")]) > 1:
+            yield Ignored(place=str(file), kind="index")  # QwenPaw's, of the notes beside it
         else:
             yield from read_markdown(file, f"memory/{(original or file).name}", zone, folder=path / "memory")
+    for file in digests:
+        yield from read_markdown(file, f"memory/{file.name}", zone, folder=path)
     for file in people:
         yield from read_markdown(file, MEMORY_FILE, zone, scope=f"user:{file.parent.name}")
     for log in logs:

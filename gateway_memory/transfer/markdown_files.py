@@ -28,6 +28,10 @@ USER_FILE: Final = "USER.md"
 _OBSERVED: Final = re.compile(r"[ \t]*<!--\s*(observed:[^<>\n|]{1,40}\|\s*status:\s*(?:active|superseded))\s*-->\s*")
 _FOOT: Final = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _LINE: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
+_OF_SESSION: Final = re.compile(
+    r"\A\ufeff?---[ \t]*\n(?:[^\n]*\n){0,40}?session_id:(?:[^\n]*\n){1,40}?---[ \t]*(?:\n|\Z)"
+)
+"""Before a note of QwenPaw: from which conversation its program has made it."""
 _IMPORTANT: Final = 0.7
 """From this importance on, a memory counts as important here."""
 
@@ -60,6 +64,7 @@ def read_markdown(
     if decoded is None:
         yield Problem(place=str(path), reason="no text in UTF-8, UTF-16 or GBK; what can be read of it was taken in")
     whole = content.decode("utf-8", "replace") if decoded is None else decoded.encode("utf-8", "replace").decode()
+    whole = _OF_SESSION.sub("", whole)
     if has_entries(whole):
         yield from entries(path, scope=scope)
         return

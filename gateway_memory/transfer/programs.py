@@ -6,7 +6,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -297,6 +297,32 @@ def _older(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | ite
     )
 
 
+# AstrBot: a row of its database is a conversation, with the messages as OpenAI's API has them.
+
+ASTRBOT: Final = ("data_v4.db", "data/data_v4.db")
+
+
+def astrbot(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation | items.Problem]:
+    """Yield the conversations of AstrBot: of its folder, of data/ in it, or of data_v4.db."""
+
+    def read(database: sqlite3.Connection) -> Iterator[items.Conversation]:
+        query = "SELECT conversation_id, user_id, content, created_at FROM conversations ORDER BY inner_conversation_id"
+        for session, origin, content, created in database.execute(query).fetchall():
+            rows = json.loads(content) if content else []
+            listed = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+            yield items.Conversation(
+                source="astrbot",
+                id=str(session),
+                place=f"{file}: conversation {session}",
+                messages=list(filter(None, (items.message_of(row, None, zone) for row in listed))),
+                kind="group" if ":GroupMessage:" in str(origin) else "direct",
+                at=items.time_of(created, UTC),  # written without its zone
+            )
+
+    for file in files_of(path, *ASTRBOT):
+        yield from _in_database(file, read)
+
+
 # The exports of ChatGPT and of Claude: conversations.json, alone, in a folder or in the archive that was sent.
 
 _NAME: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -437,6 +463,7 @@ HISTORIES: Final[Mapping[str, _Reader]] = {
     "openclaw": openclaw,
     "nanobot": nanobot,
     "hermes": hermes,
+    "astrbot": astrbot,
     "claude-code": claude_code,
     "cursor": cursor,
     "codex": codex,

@@ -1,5 +1,6 @@
 """gateway-memory in Hermes: a memory provider. Hermes makes one for each of its agents; they share the memory."""
 
+import hashlib
 import json
 import logging
 import re
@@ -30,6 +31,7 @@ class GatewayMemoryProvider(MemoryProvider):
         self._shared: Any = None
         self._opened = ""
         self._query = ""
+        self._begun: list[tuple[str, str]] = []
         self._commands: list[str] = []
 
     @property
@@ -48,6 +50,7 @@ class GatewayMemoryProvider(MemoryProvider):
         if not self._facts or not query:
             return ""
         self._query = query
+        self._begun.append((query, datetime.now().astimezone().isoformat()))
         if self._shared.is_away:
             return ""
 
@@ -67,14 +70,24 @@ class GatewayMemoryProvider(MemoryProvider):
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
     ) -> None:
+        place = next((at for at, (query, _) in enumerate(self._begun) if query == user_content), -1)
+        interrupted = self._begun[: max(place, 0)]  # by the next message: Hermes hands those turns over to nobody
+        del self._begun[: place + 1]
+        if not self._facts:
+            return
+        for query, at in interrupted:
+            if query not in self._commands:
+                self._keep(query, "", session_id, at, uuid.uuid4().hex)
         if user_content in self._commands:  # its words would bring back what it made the memory forget
             self._commands.remove(user_content)
-        elif self._facts:
-            facts, user_content = said_by(self._facts, user_content)
-            facts = {**facts, "key": session_id or self._facts["key"]}
-            at = datetime.now().astimezone().isoformat()
-            turn = {"facts": facts, "user": user_content, "reply": assistant_content, "at": at, "id": uuid.uuid4().hex}
-            self._shared.keep(turn)
+            return
+        identity = identity_of(session_id or self._facts["key"], messages, user_content)
+        self._keep(user_content, assistant_content, session_id, datetime.now().astimezone().isoformat(), identity)
+
+    def _keep(self, user: str, reply: str, session_id: str, at: str, identity: str) -> None:
+        facts, user = said_by(self._facts, user)
+        facts = {**facts, "key": session_id or self._facts["key"]}
+        self._shared.keep({"facts": facts, "user": user, "reply": reply, "at": at, "id": identity})
 
     def on_session_end(self, messages: list[dict[str, Any]]) -> None:
         """End the sessions of this conversation, after its waiting turns: Hermes calls this beside sync_turn."""
@@ -162,6 +175,14 @@ def facts_of(session_id: str, given: dict[str, Any]) -> dict[str, str]:
         "sender_name": str(given.get("user_name") or ""),
         "chat_title": str(given.get("chat_name") or ""),
     }
+
+
+def identity_of(key: str, messages: Any, user_content: str) -> str:
+    """Return the id of a turn: the same where it is tried again, which puts the same words in the same place."""
+    if not isinstance(messages, list):
+        return uuid.uuid4().hex
+    place = sum(isinstance(each, dict) and each.get("role") == "user" for each in messages)
+    return hashlib.sha256(json.dumps([key, place, user_content]).encode()).hexdigest()[:32]
 
 
 def said_by(facts: dict[str, str], text: str) -> tuple[dict[str, str], str]:

@@ -21,7 +21,7 @@ const SHARED = Symbol.for("gateway-memory.openclaw");
 // OpenClaw registers a plugin several times in one process, and asks a later registration for its tools: what they have
 // in common is the process's.
 const shared = (globalThis[SHARED] ??= {
-  turns: new Map(), // by run: {since, step, speaker, handled}
+  turns: new Map(), // by run: {since, step, speaker, handled, id}
   groups: new Map(), // whether a chat is a group, as its channel said
   names: new Map(), // what a channel calls a sender, or a chat, by its place
   callers: new Map(), // by seat: [{step, admin}], as OpenClaw resolved the callers of turns
@@ -170,7 +170,8 @@ function afterTurn(memory, event, ctx) {
   if (!exchange) return;
   const { key, ...said } = exchange;
   const speaker = turn?.speaker ?? memory.speaker(ctx);
-  const id = idOf("turn", speaker.agent, ctx.sessionKey, ctx.sessionId, key ?? ctx.runId);
+  const id = turn?.id ?? idOf("turn", speaker.agent, ctx.sessionKey, ctx.sessionId, key ?? ctx.runId);
+  if (turn) turn.id = id; // a run whose model fails is tried again, with the same message
   memory.write("/v1/after_reply", speaker.agent, { id, speaker, ...said, ephemeral: true });
 }
 

@@ -60,7 +60,8 @@ class Request:
         return {each["function"]["name"] for each in self.body.get("tools", [])}
 
 
-Rule = Callable[[Request], str | ToolCall | None]
+Rule = Callable[[Request], str | int | ToolCall | None]
+"""What the model answers: a text, a call of a tool, or with the status of an error."""
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -89,7 +90,9 @@ class StubModel:
         request = Request(body=body, at=time.monotonic())
         self.requests.append(request)
         answer = next((said for rule in self.rules if (said := rule(request)) is not None), "Understood.")
-        if body.get("stream"):
+        if isinstance(answer, int):
+            send(handler, {"error": {"message": "overloaded", "type": "server_error"}}, answer)
+        elif body.get("stream"):
             _stream(handler, answer)
         else:
             send(handler, {**_frame("chat.completion"), "choices": [_choice("message", answer)], "usage": _USAGE})

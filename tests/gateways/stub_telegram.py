@@ -37,8 +37,8 @@ class StubTelegram:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _changed: Condition = field(default_factory=Condition)
 
-    def write(self, sender: int, text: str, *, group: int | None = None) -> None:
-        """Let somebody write to the bot, in a direct chat or in a group."""
+    def write(self, sender: int, text: str, *, group: int | None = None, quoting: str = "") -> None:
+        """Let somebody write to the bot, in a direct chat or in a group. quoting: the bot's text that it replies to."""
         person = {"id": sender, "is_bot": False, "first_name": f"Person {sender}", "username": f"person{sender}"}
         chat = {"id": sender, "type": "private", "first_name": person["first_name"]}
         if group is not None:
@@ -50,6 +50,9 @@ class StubTelegram:
             "chat": chat,
             "text": text,
         }
+        if quoting:
+            quoted = {"message_id": next(self._numbers), "date": message["date"], "chat": chat, "from": BOT}
+            message["reply_to_message"] = {**quoted, "text": quoting}
         if text.startswith("/"):
             message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text.split(maxsplit=1)[0])}]
         with self._changed:
@@ -64,11 +67,11 @@ class StubTelegram:
         assert len(found) > after, f"no reply into {chat} within {within} s; calls: {self.calls[-20:]}"
         return found[after].text
 
-    def ask(self, sender: int, text: str, *, group: int | None = None, within: float = 30) -> str:
+    def ask(self, sender: int, text: str, *, group: int | None = None, within: float = 30, quoting: str = "") -> str:
         """Write, and wait for the bot's next message into that chat."""
         chat = sender if group is None else group
         before = len(self._into(chat))
-        self.write(sender, text, group=group)
+        self.write(sender, text, group=group, quoting=quoting)
         return self.reply(chat, after=before, within=within)
 
     def _into(self, chat: int) -> list[Sent]:

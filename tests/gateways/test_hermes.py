@@ -1,11 +1,9 @@
 """The real Hermes with our plugin: what is said in one session is told in another, and no reply or turn is lost."""
 
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,11 +12,10 @@ from typing import Any
 
 import pytest
 from disks import full, hung, small_disk
+from hermes_host import environment, install
 from patience import seconds
 from stub_model import Request, StubModel, ToolCall, stub_model
 
-ROOT = Path(__file__).parents[2]
-VERSION = "0.19.0"
 CONFIG = "# my own\nmemory:\n  memory_enabled: true\n  nudge_interval: 0\ncompression:\n  protect_last_n: 2\n"
 IN_TIME = 15.0
 AT_ONCE = 1.5
@@ -27,14 +24,7 @@ AT_ONCE = 1.5
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    folder = ROOT / ".gateways" / f"hermes-{VERSION}"
-    found, done = folder / "bin/python", folder / "installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        pip: list[str | Path] = [found, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-        subprocess.run([*pip, f"hermes-agent=={VERSION}", "--editable", ROOT], check=True)
-        done.touch()
-    return found
+    return install()
 
 
 class Hermes:
@@ -45,8 +35,7 @@ class Hermes:
         self.memory = home / "memory"
         (home / ".hermes").mkdir(parents=True)
         (home / ".hermes/config.yaml").write_text(CONFIG, "utf-8")
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TZ", "TMPDIR") if name in os.environ}
-        self.environment = {**kept, "HOME": str(home), "HERMES_HOME": str(home / ".hermes")}
+        self.environment = environment(home)
         self.run("connect", "hermes", "--workspace", self.memory)
 
     def run(self, *arguments: str | Path) -> None:

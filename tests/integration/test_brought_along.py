@@ -2,14 +2,19 @@
 
 import json
 import os
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.ground import text_in
 from gateway_memory.store.disk.workspace import left_out
+from gateway_memory.store.headings import day_of_file
 from gateway_memory.transfer.items import EpisodeItem, Item, LeftOut, MemoryItem, NoteItem
 from gateway_memory.transfer.layouts import layout_of, read_layout
 
@@ -223,6 +228,83 @@ def test_folders_in_a_workspace_are_read_and_what_is_no_markdown_is_named(
     assert "left out" in told
     assert "SOUL.md" in told
     assert "memory/state.json" in told
+
+
+def test_conversations_of_astrbot_come_from_its_database(tmp_path: Path) -> None:
+    talk = [
+        {"role": "user", "content": "我住在厦门。\n\n<system_reminder>User ID: 7, Nickname: Lin</system_reminder>"},
+        {"role": "assistant", "content": "好的。"},
+        {"role": "user", "content": [{"type": "text", "text": "The kayak is orange."}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "content": "noted", "tool_call_id": "1"},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    rows = [
+        (1, "a", "aiocqhttp:FriendMessage:7", json.dumps(talk), "2026-03-04 12:00:00.000000"),
+        (2, "b", "aiocqhttp:GroupMessage:9", json.dumps(talk), "2026-03-05 12:00:00.000000"),
+        (3, "c", "webchat:FriendMessage:x", None, "2026-03-06 12:00:00.000000"),
+    ]
+    (tmp_path / "data").mkdir()
+    with closing(sqlite3.connect(tmp_path / "data/data_v4.db")) as database:
+        columns = "inner_conversation_id, conversation_id, user_id, content, created_at"
+        database.execute(f"CREATE TABLE conversations ({columns})")
+        database.execute("CREATE TABLE platform_message_history (id, platform_id)")
+        database.executemany("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", rows)
+        database.commit()
+    for path in (tmp_path, tmp_path / "data", tmp_path / "data/data_v4.db"):
+        layout, items = read(path)
+        assert (layout, said(items)) == ("astrbot", [("我住在厦门。", "好的。"), ("The kayak is orange.", "Noted.")])
+    assert {item.episode.at for item in items if isinstance(item, EpisodeItem)} == {1772625600.0}
+
+
+def test_a_workspace_of_qwenpaw_has_its_days_in_folders(tmp_path: Path) -> None:
+    put(tmp_path / "MEMORY.md", "- 我喜欢绿茶\n")
+    head = "---\nsession_id: s1\nsource_conversation: '[[mem_session/dialog/s1.jsonl]]'\n---\n"
+    put(tmp_path / "memory/2026-06-29/boat.md", f"{head}# Boat\n\nThe hull is painted teal.\n")
+    put(tmp_path / "memory/2026-06-29/index.md", "# 2026-06-29\n\n- [[boat]] the hull\n")
+    put(tmp_path / "digest/boats.md", "# Boats\n\nBuilds wooden boats.\n")
+    layout, items = read(tmp_path)
+    notes = {item.file: item.text for item in items if isinstance(item, NoteItem)}
+    assert (layout, notes.keys()) == ("openclaw", {"memory/2026-06-29-boat.md", "memory/digest-boats.md"})
+    assert "teal" in notes["memory/2026-06-29-boat.md"]
+    assert "session_id" not in notes["memory/2026-06-29-boat.md"]
+    assert day_of_file("memory/2026-06-29/boat.md") == day_of_file("memory/2026-06-29-boat.md") == "2026-06-29"
+
+
+def test_an_export_of_claude_may_have_its_memories_in_a_folder(tmp_path: Path) -> None:
+    row = {"conversations_memory": "**Work**\n\nBuilds looms in Borås.", "project_memories": {}, "memory_files": []}
+    put(tmp_path / "memories/a1.json", json.dumps(row).encode())
+    assert texts(list(read_layout("claude", tmp_path))) == ["Work: Builds looms in Borås."]
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("memories/a1.json", json.dumps(row))
+    assert texts(list(read_layout("claude", tmp_path / "export.zip"))) == ["Work: Builds looms in Borås."]
+
+
+async def test_notes_in_folders_of_a_workspace_are_told_as_they_lie_there(tmp_path: Path) -> None:
+    put(tmp_path / "memory/research/wood.md", "# Wood\n\nBirch bends least under water.\n")
+    put(tmp_path / "memory/2026/sites/old/mill.md", "# Mill\n\n- The mill in Zlin closes in May.\n")
+    put(tmp_path / "memory/.git/kept.md", "Nobody reads the swan of git.\n")
+    put(tmp_path / "linked/far.md", "# Far\n\nThe sluice was painted teal.\n")
+    (tmp_path / "memory/links").symlink_to(tmp_path / "linked")
+    (tmp_path / "memory/round").symlink_to(tmp_path / "memory")
+    put(tmp_path / "people/zoe/MEMORY.md", "- The diary lies in the harp\n")
+    (tmp_path / "memory/hers").symlink_to(tmp_path / "people/zoe")
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("s", user=OWNER)
+        for question, told in (
+            ("birch under water", "Birch bends least"),
+            ("mill in Zlin", "closes in May"),
+            ("colour of the sluice", "painted teal"),
+            ("swan of git", ""),
+            ("diary in the harp", ""),
+        ):
+            hits = [hit.text for hit in await memory.search(session, question)]
+            assert any(told in hit for hit in hits) if told else not any(question.split()[0] in hit for hit in hits)
+        put(tmp_path / "memory/research/wood.md", "# Wood\n\nLarch bends least under water.\n")
+        hits = [hit.text for hit in await memory.search(session, "what bends least under water")]
+        assert any("Larch" in hit for hit in hits)
+        assert not any("Birch" in hit for hit in hits)
+    assert left_out(tmp_path)["files"] == []
 
 
 @pytest.mark.parametrize(

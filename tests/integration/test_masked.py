@@ -1,4 +1,4 @@
-"""Who asks to keep a secret hears that it was masked, in the language they write; nobody else hears anything."""
+"""Who asks to keep a secret hears that it was masked, in the language they write; who only tells one hears it once."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -55,11 +55,9 @@ async def test_the_reply_and_why_tell_that_it_was_masked(
 @pytest.mark.parametrize(
     "message",
     [
-        "My wifi password is swordfish9",
         "Remember that I like tea",
         "Don't remember my password, which is swordfish9",
         "别记住我的密码：swordfish9",
-        "我的密码是swordfish9，登录不上",
         "记住我喜欢喝茶",
         "I can't remember my password",
     ],
@@ -70,6 +68,32 @@ async def test_nobody_else_is_told_anything(memory: GatewayMemory, message: str)
     await memory.after_reply(session, user=message, reply="OK")
     await memory.flush()
     assert "masked" not in {outcome.action for row in await memory.receipts(limit=5) for outcome in row.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (("Alarm disarm code's 2077", "The garage's is 5519, door code 5519"), "The message holds a secret (code)"),
+        (("My wifi password is swordfish9", "and my bank password is Tiger-Ente-44"), "secret (password)"),
+        (("门口密码锁输 2580#", "车库门密码 7731"), "机密信息（口令码）"),
+        (("邮箱授权码 qhbtzmcvkdlwbgef", "163邮箱授权码：NKQWRTYPLMZXCVBA"), "机密信息（密码）"),
+    ],
+)
+async def test_who_only_tells_a_secret_hears_once_that_it_is_not_kept(
+    memory: GatewayMemory, messages: tuple[str, str], told: str
+) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    assert told in (await memory.before_reply(session, messages[0])).text
+    assert "[Memory Notice]" not in (await memory.before_reply(session, messages[1])).text
+    assert told in (await memory.before_reply(await memory.start_session("two", user=OWNER), messages[0])).text
+
+
+async def test_who_answers_the_question_for_a_secret_hears_it(memory: GatewayMemory) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    await memory.after_reply(session, user="Set it up", reply="What is the wifi password? I will remember it.")
+    context = await memory.before_reply(session, "blaue-Otter-77")
+    assert "secret (password)" in context.text
+    assert "Otter" not in context.text
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,19 @@ async def test_a_member_forgets_no_line_of_another(rooms: Config, tmp_path: Path
         assert text not in await lines(memory)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["correct ID I love hazelnuts", "pin ID", "undo ID", "undo", "clear yes", "clear today", "export", "link"],
+)
+async def test_a_member_changes_nothing_of_another_by_a_command(rooms: Config, tmp_path: Path, command: str) -> None:
+    async with GatewayMemory(rooms, tmp_path / "w") as memory:
+        await say(memory, ANNA, "I'm allergic to hazelnuts.")
+        before = await lines(memory)
+        identity = before.partition("gm:")[2].split()[0]
+        await memory.command(await memory.session_of(CID), f"/memory {command.replace('ID', identity)}")
+        assert await lines(memory) == before
+
+
 async def test_the_owner_forgets_any_line_of_a_room(tmp_path: Path) -> None:
     owner = by("42", "Peter")
     config = config_of(tmp_path, ', identity: {owner: ["telegram:42"]}')

@@ -7,14 +7,14 @@ out of the workspace, such as notes that they keep elsewhere.
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from gateway_memory.scope import folders, folders_in
-from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.documents import MEMORY_FILE, is_document
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, last_of
 
 if TYPE_CHECKING:  # hooks start often, and need no index
@@ -116,9 +116,8 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
     stamps: Stamps = {}
     refused: list[NotOwnError] = []
     at = f"{folder}/" if folder else ""
-    plain = not owned.passes_link(f"{at}memory/x")
 
-    def add(name: str, state: os.stat_result) -> None:
+    def add(name: str, state: os.stat_result, *, plain: bool) -> None:
         own = plain and stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST and (not folder or state.st_nlink == 1)
         try:
             state = state if own else owned.look(at + name)
@@ -133,12 +132,34 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
         stamps[name] = (state.st_mtime_ns, state.st_size)
 
     with suppress(FileNotFoundError):
-        add(MEMORY_FILE, os.lstat(owned.workspace / at / MEMORY_FILE))
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(owned.workspace / at / "memory") as entries:
-        for entry in entries:
-            if entry.name.endswith(".md") and not entry.name.startswith("."):
-                add(f"memory/{entry.name}", entry.stat(follow_symlinks=False))
+        add(MEMORY_FILE, os.lstat(owned.workspace / at / MEMORY_FILE), plain=not owned.passes_link(f"{at}x"))
+    for name, state, plain in notes_in(owned, folder):
+        add(name, state, plain=plain)
     return stamps, refused
+
+
+def notes_in(owned: Owned, folder: str) -> Iterator[tuple[str, os.stat_result, bool]]:
+    """Yield the Markdown files in and below `memory/` of a scope's folder: name, state, whether no folder is a link.
+
+    Links to folders are followed within the workspace, each folder once.
+    """
+    at = f"{folder}/" if folder else ""
+    root = os.path.realpath(owned.workspace)
+    waiting = [("memory", not owned.passes_link(f"{at}memory/x"))]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        below, plain = waiting.pop()
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(owned.workspace / at / below) as entries:
+            for entry in entries:
+                name = f"{below}/{entry.name}"
+                if entry.name.endswith(".md") and not entry.name.startswith("."):
+                    yield name, entry.stat(follow_symlinks=False), plain
+                elif is_document(f"{name}/x.md") and entry.is_dir():
+                    state, is_link = entry.stat(), entry.is_symlink()
+                    inside = not is_link or os.path.realpath(entry.path).startswith(root + os.sep)
+                    if inside and (state.st_dev, state.st_ino) not in seen:
+                        seen.add((state.st_dev, state.st_ino))
+                        waiting.append((name, plain and not is_link))
 
 
 def writable(owned: Owned, file: str) -> Path:

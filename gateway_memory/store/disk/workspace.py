@@ -100,7 +100,7 @@ _OLD: Final = ".old-"
 def left_out(folder: Path | None) -> dict[str, list[str]]:
     """Return what lies among the documents of a scope and is none, by why, with its names; None has none.
 
-    files: no Markdown directly in memory/. copies: a sync has made them of others. encoding: no text that is read.
+    files: no Markdown in memory/. copies: a sync has made them of others. encoding: no text that is read.
     """
     found: dict[str, list[str]] = {"files": [], "copies": [], "encoding": []}
     if folder is None:

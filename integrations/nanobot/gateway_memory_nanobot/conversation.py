@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,11 +28,13 @@ _TURNS_AT_ONCE = 1000
 
 @dataclass
 class _Turn:
-    """A turn that runs. remaining_seconds: how long its reply may still wait. commanded: the model ran a command."""
+    """A turn that runs. said: its messages, each with the facts of who wrote it.
 
-    facts: dict[str, str]
+    remaining_seconds: how long its reply may still wait. commanded: the model ran a command.
+    """
+
     at: datetime
-    texts: list[str] = field(default_factory=list)
+    said: list[tuple[dict[str, str], str]] = field(default_factory=list)
     remaining_seconds: float = _REPLY_SECONDS
     commanded: bool = False
 
@@ -56,8 +60,8 @@ class Conversation:
         text, facts = request.original_user_text, _facts(request)
         if not text or not facts:
             return ""
-        turn = self._turns.setdefault(request.turn_id, _Turn(facts, datetime.now().astimezone()))
-        turn.texts.append(text)  # nanobot can add messages to a turn that runs
+        turn = self._turns.setdefault(request.turn_id, _Turn(datetime.now().astimezone()))
+        turn.said.append((facts, text))  # nanobot can add messages to a turn that runs, also other people's
         while len(self._turns) > _TURNS_AT_ONCE:
             del self._turns[next(iter(self._turns))]  # it ended without a reply
         return await self._in_reply(turn, lambda: self._context(facts, shortened(text)), "", "recall")
@@ -106,9 +110,11 @@ class Conversation:
         if turn is None or turn.commanded:  # a command's words would bring back what it made the memory forget
             return
         reply = _last_reply(self._sessions.get_or_create(event.context.session_key).messages)
-        kept = {"facts": turn.facts, "user": "\n".join(turn.texts), "reply": reply}
-        if cut := self._waiting.add({**kept, "at": turn.at.isoformat(), "id": event.turn_id}):
-            logger.warning("gateway-memory: a turn is too long; its last {} characters are not remembered", cut)
+        for number, (facts, said) in enumerate(groupby(turn.said, key=itemgetter(0))):  # each speaker's for themselves
+            kept = {"facts": facts, "user": "\n".join(text for _, text in said), "reply": reply}
+            identity = f"{event.turn_id}+{number}" if number else event.turn_id
+            if cut := self._waiting.add({**kept, "at": turn.at.isoformat(), "id": identity}):
+                logger.warning("gateway-memory: a turn is too long; its last {} characters are not remembered", cut)
         await _shielded(self._save(), None, "keep", _SAVE_SECONDS)
         await self._in_reply(turn, self._drain, None, "record")
         if self._waiting:

@@ -7,6 +7,8 @@ __all__ = ["facts_of"]
 
 _OWN_WORK = ("cron:", "dream:", "heartbeat", "system:", "trigger:")
 """Session keys of turns that nanobot starts itself, in which nobody speaks."""
+_STARTED = ("_cron_trigger", "_local_trigger")
+"""What the metadata of a message has that a schedule or a program of the machine writes into somebody's chat."""
 _ON_THIS_MACHINE = frozenset({"api", "cli", "websocket"})
 """Surfaces without groups. Their clients choose their ids, so gateway-memory refuses them until they are declared."""
 _SENDER_NAMES = ("sender_name", "first_name", "display_name", "nickname", "username")
@@ -17,7 +19,8 @@ _DIRECT = frozenset({"1", "dm", "im", "p2p", "personal", "private", "single"})
 
 def facts_of(*, key: str, channel: str, chat_id: str, sender_id: str, metadata: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts of a message, or {} if nobody speaks. What nanobot has not verified is left out."""
-    if key.startswith(_OWN_WORK) or channel in ("", "system") or sender_id == "subagent":
+    own = key.startswith(_OWN_WORK) or channel in ("", "system") or sender_id in ("cron", "subagent")
+    if own or any(metadata.get(name) for name in _STARTED):
         return {}
     sender = sender_id.partition("|")[0]  # Telegram: "id|username"; anybody can take a free user name
     kind = _chat_type(channel, metadata)
