@@ -39,7 +39,6 @@ _NUMBERS: Final = {
     ("history", "id"): 6_000_000,
     ("events", "id"): 7_000_000,
     ("row", "sequence"): 8_000_000,
-    ("scope", "number"): 9_000_000,
 }
 """Where the numbers of the template begin, so that each is known by its first digit wherever it stands."""
 _OWN: Final = frozenset("hosts leases locks heard sources identity migrations meta usage failures turns plans".split())

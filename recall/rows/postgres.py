@@ -6,8 +6,9 @@ look at the scope's revision; while the server is away, not even that.
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ from recall.rows.tables import (
     LoadedRow,
     Opening,
     Poll,
+    RowKey,
     ScopeChanges,
     ScopeSize,
     SearchTerms,
@@ -56,6 +58,8 @@ _META = (
     "select key, value from meta union all"
     " select '', 'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
 )
+# Rows by their keys: their scopes, and their sequences.
+_NAMED = "unnest(cast(? as text[]), cast(? as bigint[])) as n(scope, sequence)"
 _MAKER = (
     "insert into meta values (?, ? || ' ' || extract(epoch from now())) on conflict (key) do update set"
     " value = excluded.value where starts_with(meta.value, ?)"
@@ -88,8 +92,8 @@ class PostgresRows(Rows):
         self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
         # Rows that wait for a vector: those that this process has inserted, and when it first saw those of others.
-        self._ours: set[int] = set()
-        self._seen: dict[int, float] = {}
+        self._ours: set[RowKey] = set()
+        self._seen: dict[RowKey, float] = {}
         self._name = uuid4().hex
         # What is in memory is of this server, and of these tables; "" before they were looked at.
         self._place = ""
@@ -120,7 +124,6 @@ class PostgresRows(Rows):
         self._place, self._polled = place, meta
         if is_known:
             return "changed"
-        self._numbers.clear()
         self._texts.clear()
         self._ours.clear()
         self._seen.clear()
@@ -150,24 +153,23 @@ class PostgresRows(Rows):
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
-        number = self._number(scope)
         self._server.see(scope)
         table, space = self._slot.table, self._slot.space
         states = self._rows(
-            "select l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors, l.vector_sum,"
-            " b.rows, b.length,"
+            "select l.number, l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors,"
+            " l.vector_sum, b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
             f" (select count(*) from (select 1 from {table} where scope = ? and revision > l.revision limit ?) as few),"
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
             " from large_block where scope = ?) as b where l.scope = ?",
-            number, _BEHIND_ROWS, number, _BEHIND_ROWS, number, number, number,
+            scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope,
         )  # fmt: skip
         if not states:
             if loaded:
                 self._build(scope)
             return None
-        sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = states[0]
+        number, sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = states[0]
         rows, length, behind, unseen, removed = rest
         # The graph stays with the vectors that it was made from while they serve; by others it can't be searched.
         ours = (name, dimension) == (space.name, space.dimension)
@@ -197,7 +199,7 @@ class PostgresRows(Rows):
         self._server.see(scope)
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._loaded(scope, where, after, self._number(scope), after, limit)
+        rows = self._loaded(scope, where, after, scope, after, limit)
         if not rows:
             self._evict(scope)
         return rows
@@ -252,7 +254,7 @@ class PostgresRows(Rows):
         change = super().replace(scope, files, prepared)
         if len(self._ours) > _OURS_AT_MOST:  # no encoder makes vectors here
             self._ours.clear()
-        self._ours.update(stored.sequence for stored in change.added)
+        self._ours.update((scope, stored.sequence) for stored in change.added)
         return change
 
     def erase(self, scope: str) -> None:
@@ -287,19 +289,20 @@ class PostgresRows(Rows):
         """
         self._server.see(EVERY)
         while self._ours:
-            newest = nlargest(limit, self._ours)
+            newest = nlargest(limit, self._ours, key=itemgetter(1))
             query = (
-                f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
-                " where r.embedded in (0, ?) and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
+                f"select r.scope, {STORED} from row r join {_NAMED} on n.scope = r.scope and n.sequence = r.sequence"
+                " where r.embedded in (0, ?) order by r.sequence desc"
             )
-            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, newest)]
-            self._ours.difference_update(set(newest) - {stored.sequence for stored in ours})
+            rows = self._rows(query, *_named(newest), self._slot.other)
+            ours = [stored_of(scope, row) for scope, *row in rows]
+            self._ours.difference_update(set(newest) - set(map(_key, ours)))
             if ours:
                 return ours
         now = time.monotonic()
         others = self._pending(0, max(limit, _PENDING_SEEN))
-        self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
-        abandoned = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        self._seen = {_key(stored): self._seen.get(_key(stored), now) for stored in others}
+        abandoned = [stored for stored in others if now - self._seen[_key(stored)] > _LEFT_SECONDS][:limit]
         return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
@@ -309,8 +312,9 @@ class PostgresRows(Rows):
         key = self._slot.key("maker")
         return bool(self._rows(_MAKER, key, self._name, self._name, _LEFT_SECONDS))
 
-    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[RowKey, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
+        named = _named(blobs)
         with self._server.writing():
             self._server.see("")
             self._rows("select 1 from meta where starts_with(key, 'encoder') for share")  # or it might leave meanwhile
@@ -321,23 +325,34 @@ class PostgresRows(Rows):
             self._server.see(EVERY)
             # All scopes are locked first, in one order: two processes then wait for each other in no circle.
             rows = self._rows(
-                "update scope set revision = revision + 1 where number in (select number from scope where number in"
-                " (select scope from row where sequence = any(?)) order by number for update)"
-                " returning number, revision, key",
-                list(blobs),
+                "update scope set revision = revision + 1 where key in (select key from scope where key in"
+                f" (select r.scope from row r join {_NAMED} on n.scope = r.scope and n.sequence = r.sequence)"
+                " order by key for update) returning key, revision",
+                *named,
             )
-            revisions = {number: revision for number, revision, _ in rows}
+            revisions = dict(rows)
             query = (
-                "update row set embedded = embedded | ? where sequence = any(?) and scope = any(?)"
-                " returning sequence, scope"
+                f"update row r set embedded = embedded | ? from {_NAMED}"
+                " where n.scope = r.scope and n.sequence = r.sequence and r.scope = any(?)"
+                " returning r.scope, r.sequence"
             )
-            known = self._rows(query, slot.flag, list(blobs), list(revisions))
+            known = self._rows(query, slot.flag, *named, list(revisions))
             self._server.executemany(
                 put_vector(slot.table),
-                [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in known],
+                [(sequence, scope, revisions[scope], blobs[scope, sequence]) for scope, sequence in known],
             )
         self._ours.difference_update(blobs)
-        return frozenset(key for _, _, key in rows)
+        return frozenset(revisions)
+
+
+def _key(stored: Stored) -> RowKey:
+    return stored.scope, stored.sequence
+
+
+def _named(rows: Iterable[RowKey]) -> tuple[list[str], list[int]]:
+    """Return the values of `_NAMED`."""
+    scopes, sequences = zip(*rows, strict=True)
+    return list(scopes), list(sequences)
 
 
 def _passes(stored: Stored, only: Filter) -> bool:
