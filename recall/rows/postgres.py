@@ -7,6 +7,7 @@ look at the scope's revision; while the server is away, not even that.
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from heapq import nlargest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -54,9 +55,19 @@ _LEFT_SECONDS = 30.0
 # A standby that is promoted, and a backup that is restored, may lack the last commits: revisions, sequences and numbers
 # of scopes are then given a second time. Neither can have the same start and the same table as what was there before.
 # A mere restart looks the same, and costs as much: what is in memory is loaded again.
-_META = (
-    "select key, value from meta union all"
-    " select '', 'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
+_PLACE = "'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
+_META = f"select key, value from meta union all select '', {_PLACE}"
+# A replica is read for a scope if it has the newest commit of the scope, counted on the same server, and the same
+# encoders. The server's name comes to it with what is committed there, so a replica that has stayed behind with
+# another server never has it.
+_PUT_PLACE = (
+    f"insert into meta select 'place', {_PLACE} on conflict (key) do update set value = excluded.value returning key"
+)
+_ENCODERS = "select string_agg(key || ' ' || value, ' ' order by key) from meta where starts_with(key, 'encoder')"
+_POSITION = f"select revision, {_PLACE}, ({_ENCODERS}) from scope where key = ?"
+_HAS = (
+    "select 1 from scope, meta where scope.key = ? and revision >= ? and meta.key = 'place' and value = ?"
+    f" and ({_ENCODERS}) is not distinct from ?"
 )
 # Rows by their keys: their scopes, and their sequences.
 _NAMED = "unnest(cast(? as text[]), cast(? as bigint[])) as n(scope, sequence)"
@@ -72,7 +83,8 @@ class PostgresRows(Rows):
     """`Rows` in PostgreSQL. arguments: of `TimeoutConnection.connect`; they say in which schema the tables are.
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
-    searched in the database, if that has pgvector.
+    searched in the database, if that has pgvector. replica: the DSN of a server that replays what this one writes.
+    Rows of a scope are read there if it has the newest of them; "" for none.
     """
 
     def __init__(
@@ -82,8 +94,10 @@ class PostgresRows(Rows):
         *,
         resident_rows: int = _RESIDENT_ROWS,
         large_rows: int = _LARGE_ROWS,
+        replica: str = "",
     ) -> None:
         self._server = Server(dsn, arguments)
+        self._replica = Server(replica, arguments) if replica else None
         super().__init__(self._server)
         self._most = resident_rows
         self._large_rows = large_rows
@@ -102,12 +116,16 @@ class PostgresRows(Rows):
     def open(self) -> Opening:
         opening = super().open()
         self._pgvector = pgvector_of(self._server)
+        if self._replica is not None:
+            self._replica.open_later()
         return opening
 
     def close(self) -> None:
         if self._building is not None:
             self._building.close()
             self._building = None
+        if self._replica is not None:
+            self._replica.close()
         super().close()
 
     def poll(self) -> Poll:
@@ -147,15 +165,42 @@ class PostgresRows(Rows):
         """Return what is noted of all rows, and on which server, in which tables."""
         self._server.see("")
         meta = dict(self._rows(_META))
-        return meta, meta.pop("")
+        place = meta.pop("")
+        if self._replica is not None and meta.get("place") != place:
+            self._rows(_PUT_PLACE)
+        return meta, place
+
+    def _reader(self, scope: str) -> Server:
+        """Return where rows of a scope are read: the replica if it has the newest of them. It sees the scope then."""
+        replica = self._replica
+        if replica is not None and not self._server.in_transaction:
+            with suppress(RecallError):
+                self._server.see("")
+                replica.see("")
+                if any(replica.execute(_HAS, (scope, *at)).fetchall() for at in self._rows(_POSITION, scope)):
+                    replica.see(scope)
+                    return replica
+        self._server.see(scope)
+        return self._server
+
+    def _read(self, scope: str, query: str, *values: Any) -> list[Any]:
+        """Return rows of a query that sees a scope alone."""
+        if (reader := self._reader(scope)) is not self._server:
+            with suppress(RecallError):  # it was lost just now, or what it has replayed was in the way
+                return list(reader.execute(query, values).fetchall())
+            self._server.see(scope)
+        return self._rows(query, *values)
+
+    def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
+        return self._read(scope, query, scope, *values)
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
-        self._server.see(scope)
+        server = self._reader(scope)  # whose tables for the search may be behind those of the other
         table, space = self._slot.table, self._slot.space
-        states = self._rows(
+        states = server.execute(
             "select l.number, l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors,"
             " l.vector_sum, b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
@@ -163,8 +208,8 @@ class PostgresRows(Rows):
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
             " from large_block where scope = ?) as b where l.scope = ?",
-            scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope,
-        )  # fmt: skip
+            (scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope),
+        ).fetchall()  # fmt: skip
         if not states:
             if loaded:
                 self._build(scope)
@@ -183,7 +228,7 @@ class PostgresRows(Rows):
         size = ScopeSize(rows + behind, length, vectors if ours else 0, vector_sum if ours else b"")
         home = self._pgvector if ours and graph else None
         made = LargeState(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
-        return LargeRows(self._server, scope, made, size)
+        return LargeRows(server, scope, made, size)
 
     def _build(self, scope: str) -> None:
         from recall.rows.postgres_building import LargeScopes
@@ -196,7 +241,6 @@ class PostgresRows(Rows):
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
             self._texts[scope] = {}
-        self._server.see(scope)
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         rows = self._loaded(scope, where, after, scope, after, limit)
@@ -210,7 +254,7 @@ class PostgresRows(Rows):
         query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"
         texts = self._texts.get(scope)
         loaded = []
-        for row in self._rows(query, *values):
+        for row in self._read(scope, query, *values):
             loaded.append(LoadedRow._make(row[:size]))
             if texts is not None:
                 texts[row[0]] = stored_of(scope, row[size:])
