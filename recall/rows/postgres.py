@@ -183,24 +183,25 @@ class PostgresRows(Rows):
         self._server.see(scope)
         return self._server
 
-    def _read(self, scope: str, query: str, *values: Any) -> list[Any]:
-        """Return rows of a query that sees a scope alone."""
+    def _read(self, scope: str, query: str, *values: Any) -> tuple[Server, list[Any]]:
+        """Return rows of a query that sees a scope alone, and where they were read."""
         if (reader := self._reader(scope)) is not self._server:
             with suppress(RecallError):  # it was lost just now, or what it has replayed was in the way
-                return list(reader.execute(query, values).fetchall())
+                return reader, reader.execute(query, values).fetchall()
             self._server.see(scope)
-        return self._rows(query, *values)
+        return self._server, self._rows(query, *values)
 
     def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
-        return self._read(scope, query, scope, *values)
+        return self._read(scope, query, scope, *values)[1]
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
-        server = self._reader(scope)  # whose tables for the search may be behind those of the other
         table, space = self._slot.table, self._slot.space
-        states = server.execute(
+        # The tables for the search may be farther on one server than on the other.
+        server, states = self._read(
+            scope,
             "select l.number, l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors,"
             " l.vector_sum, b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
@@ -208,8 +209,8 @@ class PostgresRows(Rows):
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
             " from large_block where scope = ?) as b where l.scope = ?",
-            (scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope),
-        ).fetchall()  # fmt: skip
+            scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope,
+        )  # fmt: skip
         if not states:
             if loaded:
                 self._build(scope)
@@ -254,7 +255,7 @@ class PostgresRows(Rows):
         query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"
         texts = self._texts.get(scope)
         loaded = []
-        for row in self._read(scope, query, *values):
+        for row in self._read(scope, query, *values)[1]:
             loaded.append(LoadedRow._make(row[:size]))
             if texts is not None:
                 texts[row[0]] = stored_of(scope, row[size:])
