@@ -69,7 +69,7 @@ SELECT set_config('gateway_memory.scopes', '{*}', true);
 SELECT name, saved, octet_length(content) FROM documents WHERE folder = 'people/c' || :scope;
 COMMIT;
 SELECT key, value FROM meta;
-SELECT revision, forgotten FROM scope WHERE number = :scope;
+SELECT revision, forgotten FROM scope WHERE key = 'user:c' || :scope;
 """
 
 
@@ -160,21 +160,21 @@ def copy(connection: psycopg.Connection[Any], source: Scope, names: list[str]) -
         "INSERT INTO documents SELECT n, name, content, saved FROM documents, unnest(%s::text[]) n WHERE folder = %s",
         ([scope.folder for scope in scopes], source.folder),
     )
-    of, new = "(SELECT number FROM scope WHERE key = %s)", "scope n ON n.key = ANY(%s)"
+    new = "unnest(%s::text[]) AS n(key) ON TRUE"
     connection.execute(
-        f"INSERT INTO file SELECT n.number, name, mtime_ns, size, digest FROM file f JOIN {new} WHERE f.scope = {of}",
+        f"INSERT INTO file SELECT n.key, name, mtime_ns, size, digest FROM file f JOIN {new} WHERE f.scope = %s",
         (keys, source.key),
     )
     listed = ", ".join(f"r.{name.strip()}" for name in FIELDS.split(","))
     connection.execute(
-        f'INSERT INTO "row" (scope, {FIELDS}) SELECT n.number, {listed} FROM "row" r JOIN {new} WHERE r.scope = {of}',
+        f'INSERT INTO "row" (scope, {FIELDS}) SELECT n.key, {listed} FROM "row" r JOIN {new} WHERE r.scope = %s',
         (keys, source.key),
     )
     connection.execute(
         'INSERT INTO vector SELECT r.sequence, r.scope, r.revision, v.vector FROM "row" r '
-        f'JOIN {new} AND n.number = r.scope JOIN "row" t ON t.scope = {of} AND t.id = r.id '
-        "JOIN vector v ON v.sequence = t.sequence",
-        (keys, source.key),
+        'JOIN "row" t ON t.scope = %s AND t.id = r.id JOIN vector v ON v.scope = t.scope AND v.sequence = t.sequence '
+        "WHERE r.scope = ANY(%s)",
+        (source.key, keys),
     )
 
 

@@ -39,7 +39,6 @@ _NUMBERS: Final = {
     ("history", "id"): 6_000_000,
     ("events", "id"): 7_000_000,
     ("row", "sequence"): 8_000_000,
-    ("scope", "number"): 9_000_000,
 }
 """Where the numbers of the template begin, so that each is known by its first digit wherever it stands."""
 _OWN: Final = frozenset("hosts leases locks heard sources identity migrations meta usage failures turns plans".split())
@@ -147,6 +146,9 @@ async def tell_template(connection: psycopg.Connection[Any], config: Config, fol
     generator.shuffle(visits)
     async with GatewayMemory(config, folder, clock=lambda: now[0]) as memory:
         await memory.flush()
+        # Otherwise the first event of a host is numbered by the microsecond, as where the server has stepped back.
+        place = "'sources'::regclass::oid || ' ' || extract(epoch FROM pg_postmaster_start_time())"
+        connection.execute(f"UPDATE hosts SET place = {place}".encode())
         connection.execute("UPDATE sources SET head = %s, sent = %s", (7_000_000 - 1, 7_000_000 - 1))
         for week in range(WEEKS):
             _note_week(connection, weeks)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
+    from recall.rows.tables import RowKey
 
 _log = get_logger(__name__)
 
@@ -148,14 +149,14 @@ class Background:
             while await self._remove():
                 pass
 
-    async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:
+    async def _embed(self, batch: "Sequence[tuple[RowKey, str]]") -> bool:
         """Store the vectors of a batch; return False where those of this encoder were removed."""
         # A memory was compared with the others before it was stored, so its vector is often cached.
-        known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
-        missing = [(sequence, text) for sequence, text in batch if sequence not in known]
+        known = {row: vector for row, text in batch if (vector := self._cached(text)) is not None}
+        missing = [(row, text) for row, text in batch if row not in known]
         if missing:
             vectors = await self._made([text for _, text in missing])
-            known.update(zip((sequence for sequence, _ in missing), vectors, strict=True))
+            known.update(zip((row for row, _ in missing), vectors, strict=True))
         return await self._thread.run(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
     async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
@@ -180,7 +181,9 @@ class Background:
             raise RecallError("the encoder failed") from error
 
 
-def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) -> Iterator[Sequence[tuple[int, str]]]:
+def batches(
+    rows: "Sequence[tuple[RowKey, str]]", size: Batches = BUNDLED_BATCHES
+) -> "Iterator[Sequence[tuple[RowKey, str]]]":
     """Split rows, in their order, into batches of at most `size`."""
     start = 0
     while start < len(rows):

@@ -9,7 +9,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 from patience import VARIABLE, measured
-from postgres import KINDS, POSTGRES, AsPostgres, Postgres, app_of
+from postgres import KINDS, POSTGRES, AsPostgres, Postgres, app_of, migrated
 from thorough import THOROUGH
 
 from recall.encoding.encoder import bundled_encoder
@@ -97,6 +97,17 @@ def on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
     with AsPostgres(dsn) as instead:
         monkeypatch.setattr("gateway_memory.sync.storage.open_ports", instead.open_ports)
         yield instead
+
+
+@pytest.fixture(params=KINDS)
+def postgres_schema(
+    request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """An empty memory in PostgreSQL, which hosts of this process find: see `config_of`."""
+    dsn = postgres_dsn(request.param)
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
+    with migrated(dsn) as schema:
+        yield schema
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ transaction as the rows. No process opens it before all parts were compared with
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -204,7 +205,8 @@ def _carried_out(args: argparse.Namespace, dsn: str, settings: StoreSettings) ->
         done = schema.migrate(dsn, settings.schema, app_role=args.app_role)
         sys.stdout.write("".join(f"applied {name}\n" for name in done) or "nothing to do\n")
     elif args.part == "check":
-        for doubt in schema.check(dsn, settings.schema, role=args.app_role):
+        replica = os.environ.get(settings.replica_dsn_env, "")
+        for doubt in schema.check(dsn, settings.schema, role=args.app_role, replica=replica):
             sys.stderr.write(f"warning: {doubt.words}\n")
         sys.stdout.write("this version can work with the tables\n")
     else:

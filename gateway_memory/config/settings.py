@@ -326,7 +326,8 @@ class StoreSettings:
     """Where the memory is, and how large MEMORY.md may grow by automatic writes, in bytes.
 
     dsn_env: the environment variable that holds PostgreSQL's connection string. direct_dsn_env: the one that holds a
-    connection string past a pooler, for NOTIFY. schema: where the tables are.
+    connection string past a pooler, for NOTIFY. replica_dsn_env: the one of a replica, which searches read from.
+    schema: where the tables are.
     resident_rows: the maximum number of rows of the shared index that this host keeps in memory.
     large_scope_rows: from so many rows on, a scope is searched in PostgreSQL, if that has pgvector.
     """
@@ -334,6 +335,7 @@ class StoreSettings:
     backend: Literal["files", "postgres"] = "files"
     dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DSN"
     direct_dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DIRECT_DSN"
+    replica_dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_REPLICA_DSN"
     schema: Annotated[str, Predicate(is_schema)] = field(
         default="gateway_memory",
         metadata={"expected": "at most 48 lower-case letters, digits and _, the first a letter"},

@@ -329,7 +329,7 @@ class ContextBuilder:
             upto = restored | {
                 origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
             }
-            note = self._storage.event_log.mark_delivered(session.session_id, upto)
+            note = self._storage.event_log.mark_delivered(session.scope.key, session.session_id, upto)
             with reply.timed("updates"):
                 await self.runner.run("delivered", reply.within(_JOURNAL_WITHIN), note)
         if reply.updates and session.settings.notify.inject_summary:

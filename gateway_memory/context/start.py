@@ -419,7 +419,7 @@ class SessionStarter:
             session.reset(session_id)
             await self._switched_before(session, opened=opened)
             if not opened:  # another process may have shown this session events that this one has not seen yet
-                session.pending.shown_upto = await self._storage.event_log.delivered(session_id)
+                session.pending.shown_upto = await self._storage.event_log.delivered(session.scope.key, session_id)
             self._sessions.opened(session)
             self._subscriptions.subscribe(session)
             waiting = set() if opened else await self._subscriptions.restore(session, now.timestamp())

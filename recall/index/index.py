@@ -14,7 +14,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
 from recall.rows.replacement import cleaned, same_text
 from recall.rows.sql import Rows
-from recall.rows.tables import POSTING, STANDING_TERM, ScopeSize, SearchTerms, VectorSpace
+from recall.rows.tables import POSTING, STANDING_TERM, RowKey, ScopeSize, SearchTerms, VectorSpace
 from recall.text.questions import Span
 from recall.text.words import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Filter, Stored, Vectors
@@ -348,16 +348,17 @@ class Index:
 
     # Vectors
 
-    def pending(self, limit: int) -> list[tuple[int, str]]:
-        """Return sequence and text of rows that wait for a vector."""
-        return [(stored.sequence, embedded_text(stored.entry)) for stored in self.rows.pending(limit)]
+    def pending(self, limit: int) -> list[tuple[RowKey, str]]:
+        """Return key and text of rows that wait for a vector."""
+        pending = self.rows.pending(limit)
+        return [((stored.scope, stored.sequence), embedded_text(stored.entry)) for stored in pending]
 
     def vectors(self) -> Vectors:
         """Return how many rows have vectors of the encoder whose vectors are read."""
         rows, missing = self.rows.totals()
         return Vectors(encoder=self._space.name, rows=rows, missing=missing)
 
-    def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
+    def put_vectors(self, rows: Sequence[RowKey], vectors: Sequence[NDArray[np.float32]]) -> bool:
         """Keep vectors as bytes, see `packing.packed`.
 
         False, and nothing is kept, if those of this process's encoder were removed.
@@ -366,7 +367,7 @@ class Index:
             return self.is_ours
         blobs = [vector.tobytes() for vector in packed(np.stack(vectors))]
         space = self._space._replace(name=self._encoder[0], dimension=self._encoder[1])
-        scopes = self.rows.put_vectors(space, list(zip(sequences, blobs, strict=True)))
+        scopes = self.rows.put_vectors(space, list(zip(rows, blobs, strict=True)))
         for scope in scopes or ():
             self._catch_up(scope)
         return scopes is not None

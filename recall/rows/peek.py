@@ -20,12 +20,12 @@ class Peek:
 
     def _of(self, scope: str, columns: str, where: str, *values: float | str) -> sqlite3.Cursor:
         """Return columns of a scope's rows. where: further conditions, with values."""
-        query = f"select {columns} from row r join scope s on s.number = r.scope where s.key = ? {where}"
+        query = f"select {columns} from row r where r.scope = ? {where}"
         return self._connection.execute(query, (scope, *values))
 
     def stamps(self, scope: str) -> dict[str, tuple[int, int]]:
         """Return the files that a scope's rows were made from: when each was saved (ns), and its size in bytes."""
-        query = "select f.name, f.mtime_ns, f.size from file f join scope s on s.number = f.scope where s.key = ?"
+        query = "select name, mtime_ns, size from file where scope = ?"
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
     def lines(self, scope: str) -> list[Line]:

@@ -6,8 +6,10 @@ look at the scope's revision; while the server is away, not even that.
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from heapq import nlargest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -21,6 +23,7 @@ from recall.rows.tables import (
     LoadedRow,
     Opening,
     Poll,
+    RowKey,
     ScopeChanges,
     ScopeSize,
     SearchTerms,
@@ -52,10 +55,22 @@ _LEFT_SECONDS = 30.0
 # A standby that is promoted, and a backup that is restored, may lack the last commits: revisions, sequences and numbers
 # of scopes are then given a second time. Neither can have the same start and the same table as what was there before.
 # A mere restart looks the same, and costs as much: what is in memory is loaded again.
-_META = (
-    "select key, value from meta union all"
-    " select '', 'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
+_PLACE = "'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
+_META = f"select key, value from meta union all select '', {_PLACE}"
+# A replica is read for a scope if it has the newest commit of the scope, counted on the same server, and the same
+# encoders. The server's name comes to it with what is committed there, so a replica that has stayed behind with
+# another server never has it.
+_PUT_PLACE = (
+    f"insert into meta select 'place', {_PLACE} on conflict (key) do update set value = excluded.value returning key"
 )
+_ENCODERS = "select string_agg(key || ' ' || value, ' ' order by key) from meta where starts_with(key, 'encoder')"
+_POSITION = f"select revision, {_PLACE}, ({_ENCODERS}) from scope where key = ?"
+_HAS = (
+    "select 1 from scope, meta where scope.key = ? and revision >= ? and meta.key = 'place' and value = ?"
+    f" and ({_ENCODERS}) is not distinct from ?"
+)
+# Rows by their keys: their scopes, and their sequences.
+_NAMED = "unnest(cast(? as text[]), cast(? as bigint[])) as n(scope, sequence)"
 _MAKER = (
     "insert into meta values (?, ? || ' ' || extract(epoch from now())) on conflict (key) do update set"
     " value = excluded.value where starts_with(meta.value, ?)"
@@ -68,7 +83,8 @@ class PostgresRows(Rows):
     """`Rows` in PostgreSQL. arguments: of `TimeoutConnection.connect`; they say in which schema the tables are.
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
-    searched in the database, if that has pgvector.
+    searched in the database, if that has pgvector. replica: the DSN of a server that replays what this one writes.
+    Rows of a scope are read there if it has the newest of them; "" for none.
     """
 
     def __init__(
@@ -78,8 +94,10 @@ class PostgresRows(Rows):
         *,
         resident_rows: int = _RESIDENT_ROWS,
         large_rows: int = _LARGE_ROWS,
+        replica: str = "",
     ) -> None:
         self._server = Server(dsn, arguments)
+        self._replica = Server(replica, arguments) if replica else None
         super().__init__(self._server)
         self._most = resident_rows
         self._large_rows = large_rows
@@ -88,8 +106,8 @@ class PostgresRows(Rows):
         self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
         # Rows that wait for a vector: those that this process has inserted, and when it first saw those of others.
-        self._ours: set[int] = set()
-        self._seen: dict[int, float] = {}
+        self._ours: set[RowKey] = set()
+        self._seen: dict[RowKey, float] = {}
         self._name = uuid4().hex
         # What is in memory is of this server, and of these tables; "" before they were looked at.
         self._place = ""
@@ -98,12 +116,16 @@ class PostgresRows(Rows):
     def open(self) -> Opening:
         opening = super().open()
         self._pgvector = pgvector_of(self._server)
+        if self._replica is not None:
+            self._replica.open_later()
         return opening
 
     def close(self) -> None:
         if self._building is not None:
             self._building.close()
             self._building = None
+        if self._replica is not None:
+            self._replica.close()
         super().close()
 
     def poll(self) -> Poll:
@@ -120,7 +142,6 @@ class PostgresRows(Rows):
         self._place, self._polled = place, meta
         if is_known:
             return "changed"
-        self._numbers.clear()
         self._texts.clear()
         self._ours.clear()
         self._seen.clear()
@@ -144,30 +165,57 @@ class PostgresRows(Rows):
         """Return what is noted of all rows, and on which server, in which tables."""
         self._server.see("")
         meta = dict(self._rows(_META))
-        return meta, meta.pop("")
+        place = meta.pop("")
+        if self._replica is not None and meta.get("place") != place:
+            self._rows(_PUT_PLACE)
+        return meta, place
+
+    def _reader(self, scope: str) -> Server:
+        """Return where rows of a scope are read: the replica if it has the newest of them. It sees the scope then."""
+        replica = self._replica
+        if replica is not None and not self._server.in_transaction:
+            with suppress(RecallError):
+                self._server.see("")
+                replica.see("")
+                if any(replica.execute(_HAS, (scope, *at)).fetchall() for at in self._rows(_POSITION, scope)):
+                    replica.see(scope)
+                    return replica
+        self._server.see(scope)
+        return self._server
+
+    def _read(self, scope: str, query: str, *values: Any) -> tuple[Server, list[Any]]:
+        """Return rows of a query that sees a scope alone, and where they were read."""
+        if (reader := self._reader(scope)) is not self._server:
+            with suppress(RecallError):  # it was lost just now, or what it has replayed was in the way
+                return reader, reader.execute(query, values).fetchall()
+            self._server.see(scope)
+        return self._server, self._rows(query, *values)
+
+    def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
+        return self._read(scope, query, scope, *values)[1]
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
         if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
             return None
-        number = self._number(scope)
-        self._server.see(scope)
         table, space = self._slot.table, self._slot.space
-        states = self._rows(
-            "select l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors, l.vector_sum,"
-            " b.rows, b.length,"
+        # The tables for the search may be farther on one server than on the other.
+        server, states = self._read(
+            scope,
+            "select l.number, l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors,"
+            " l.vector_sum, b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
             f" (select count(*) from (select 1 from {table} where scope = ? and revision > l.revision limit ?) as few),"
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
             " from large_block where scope = ?) as b where l.scope = ?",
-            number, _BEHIND_ROWS, number, _BEHIND_ROWS, number, number, number,
+            scope, _BEHIND_ROWS, scope, _BEHIND_ROWS, scope, scope, scope,
         )  # fmt: skip
         if not states:
             if loaded:
                 self._build(scope)
             return None
-        sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = states[0]
+        number, sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = states[0]
         rows, length, behind, unseen, removed = rest
         # The graph stays with the vectors that it was made from while they serve; by others it can't be searched.
         ours = (name, dimension) == (space.name, space.dimension)
@@ -181,7 +229,7 @@ class PostgresRows(Rows):
         size = ScopeSize(rows + behind, length, vectors if ours else 0, vector_sum if ours else b"")
         home = self._pgvector if ours and graph else None
         made = LargeState(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
-        return LargeRows(self._server, scope, made, size)
+        return LargeRows(server, scope, made, size)
 
     def _build(self, scope: str) -> None:
         from recall.rows.postgres_building import LargeScopes
@@ -194,10 +242,9 @@ class PostgresRows(Rows):
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
             self._texts[scope] = {}
-        self._server.see(scope)
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._loaded(scope, where, after, self._number(scope), after, limit)
+        rows = self._loaded(scope, where, after, scope, after, limit)
         if not rows:
             self._evict(scope)
         return rows
@@ -208,7 +255,7 @@ class PostgresRows(Rows):
         query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"
         texts = self._texts.get(scope)
         loaded = []
-        for row in self._rows(query, *values):
+        for row in self._read(scope, query, *values)[1]:
             loaded.append(LoadedRow._make(row[:size]))
             if texts is not None:
                 texts[row[0]] = stored_of(scope, row[size:])
@@ -252,7 +299,7 @@ class PostgresRows(Rows):
         change = super().replace(scope, files, prepared)
         if len(self._ours) > _OURS_AT_MOST:  # no encoder makes vectors here
             self._ours.clear()
-        self._ours.update(stored.sequence for stored in change.added)
+        self._ours.update((scope, stored.sequence) for stored in change.added)
         return change
 
     def erase(self, scope: str) -> None:
@@ -287,19 +334,20 @@ class PostgresRows(Rows):
         """
         self._server.see(EVERY)
         while self._ours:
-            newest = nlargest(limit, self._ours)
+            newest = nlargest(limit, self._ours, key=itemgetter(1))
             query = (
-                f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
-                " where r.embedded in (0, ?) and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
+                f"select r.scope, {STORED} from row r join {_NAMED} on n.scope = r.scope and n.sequence = r.sequence"
+                " where r.embedded in (0, ?) order by r.sequence desc"
             )
-            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, newest)]
-            self._ours.difference_update(set(newest) - {stored.sequence for stored in ours})
+            rows = self._rows(query, *_named(newest), self._slot.other)
+            ours = [stored_of(scope, row) for scope, *row in rows]
+            self._ours.difference_update(set(newest) - set(map(_key, ours)))
             if ours:
                 return ours
         now = time.monotonic()
         others = self._pending(0, max(limit, _PENDING_SEEN))
-        self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
-        abandoned = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        self._seen = {_key(stored): self._seen.get(_key(stored), now) for stored in others}
+        abandoned = [stored for stored in others if now - self._seen[_key(stored)] > _LEFT_SECONDS][:limit]
         return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
 
     def _makes_all(self) -> bool:
@@ -309,8 +357,9 @@ class PostgresRows(Rows):
         key = self._slot.key("maker")
         return bool(self._rows(_MAKER, key, self._name, self._name, _LEFT_SECONDS))
 
-    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[RowKey, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
+        named = _named(blobs)
         with self._server.writing():
             self._server.see("")
             self._rows("select 1 from meta where starts_with(key, 'encoder') for share")  # or it might leave meanwhile
@@ -321,23 +370,34 @@ class PostgresRows(Rows):
             self._server.see(EVERY)
             # All scopes are locked first, in one order: two processes then wait for each other in no circle.
             rows = self._rows(
-                "update scope set revision = revision + 1 where number in (select number from scope where number in"
-                " (select scope from row where sequence = any(?)) order by number for update)"
-                " returning number, revision, key",
-                list(blobs),
+                "update scope set revision = revision + 1 where key in (select key from scope where key in"
+                f" (select r.scope from row r join {_NAMED} on n.scope = r.scope and n.sequence = r.sequence)"
+                " order by key for update) returning key, revision",
+                *named,
             )
-            revisions = {number: revision for number, revision, _ in rows}
+            revisions = dict(rows)
             query = (
-                "update row set embedded = embedded | ? where sequence = any(?) and scope = any(?)"
-                " returning sequence, scope"
+                f"update row r set embedded = embedded | ? from {_NAMED}"
+                " where n.scope = r.scope and n.sequence = r.sequence and r.scope = any(?)"
+                " returning r.scope, r.sequence"
             )
-            known = self._rows(query, slot.flag, list(blobs), list(revisions))
+            known = self._rows(query, slot.flag, *named, list(revisions))
             self._server.executemany(
                 put_vector(slot.table),
-                [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in known],
+                [(sequence, scope, revisions[scope], blobs[scope, sequence]) for scope, sequence in known],
             )
         self._ours.difference_update(blobs)
-        return frozenset(key for _, _, key in rows)
+        return frozenset(revisions)
+
+
+def _key(stored: Stored) -> RowKey:
+    return stored.scope, stored.sequence
+
+
+def _named(rows: Iterable[RowKey]) -> tuple[list[str], list[int]]:
+    """Return the values of `_NAMED`."""
+    scopes, sequences = zip(*rows, strict=True)
+    return list(scopes), list(sequences)
 
 
 def _passes(stored: Stored, only: Filter) -> bool:

@@ -36,6 +36,7 @@ _LONGEST_VECTOR = 4_000
 class _State(NamedTuple):
     """How far a scope is, as in the table `large`."""
 
+    number: int
     sequence: int
     revision: int
     removals: int
@@ -92,7 +93,6 @@ class _Part:
         self._connection = connection
         self._home = home
         self._scope = scope
-        self._number = -1
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
@@ -101,20 +101,18 @@ class _Part:
         """Do some of what is to be done; return whether there is more."""
         with self._connection.transaction():
             self._rows(SEE, self._connection.search_path, [self._scope])
-            numbers = self._rows("select number from scope where key = %s", self._scope)
-            if not numbers:
-                return False
-            self._number = numbers[0][0]
             spaces = Spaces.of(dict(self._rows("select key, value from meta")))
             query = f"select {', '.join(_State._fields)} from large where scope = %s for update skip locked"
-            states = self._rows(query, self._number)
+            states = self._rows(query, self._scope)
             # What is committed after this look has a higher revision, and is done next time.
-            query = "select revision, forgotten from scope where number = %s"
-            ((revision, forgotten),) = self._rows(query, self._number)
+            scopes = self._rows("select revision, forgotten from scope where key = %s", self._scope)
+            if not scopes:
+                return False
+            ((revision, forgotten),) = scopes
             state = _State(*states[0]) if states else None
             if state is not None and state.removals < forgotten:
                 # It is no longer known what was removed: all is made anew.
-                self._connection.execute("delete from large where scope = %s", (self._number,))
+                self._connection.execute("delete from large where scope = %s", (self._scope,))
                 return True
             slot = spaces.find((state.encoder, state.dimension)) if state else None
             if state is not None and slot is not None:
@@ -128,21 +126,21 @@ class _Part:
         """Make room for a scope's vectors; False where another process works on the scope."""
         query = (
             "insert into large (scope, removals, encoder, dimension) values (%s, %s, %s, %s)"
-            " on conflict do nothing returning scope"
+            " on conflict do nothing returning number"
         )
-        if not self._rows(query, self._number, revision, *slot.encoder):
+        if not (begun := self._rows(query, self._scope, revision, *slot.encoder)):
             return False
-        self._rows("select add_large_vectors(%s, %s)", self._number, slot.space.dimension)
+        self._rows("select add_large_vectors(%s, %s)", begun[0][0], slot.space.dimension)
         return True
 
     def _begun_again(self, slot: Slot) -> bool:
         """Make room for vectors of another encoder, since those of the graph no longer serve; words stay."""
         query = (
             "update large set graph = false, revision = 0, encoder = %s, dimension = %s, vectors = 0, vector_sum = ''"
-            " where scope = %s returning scope"
+            " where scope = %s returning number"
         )
-        self._rows(query, *slot.encoder, self._number)
-        self._rows("select add_large_vectors(%s, %s)", self._number, slot.space.dimension)
+        ((number,),) = self._rows(query, *slot.encoder, self._scope)
+        self._rows("select add_large_vectors(%s, %s)", number, slot.space.dimension)
         return True
 
     def _followed(self, state: _State, current: int, slot: Slot) -> bool:
@@ -150,26 +148,26 @@ class _Part:
         vectors = self._rows(
             f"select sequence, revision, vector from {slot.table} where scope = %s and revision > %s and revision <= %s"
             " order by revision fetch first %s rows with ties",
-            self._number, state.revision, current, _VECTORS_AT_ONCE,
+            self._scope, state.revision, current, _VECTORS_AT_ONCE,
         )  # fmt: skip
         upto = vectors[-1][1] if len(vectors) >= _VECTORS_AT_ONCE else current
         vector_sum = self._put_vectors(state, vectors)
         self._remove(state, current)
         more = last is not None or upto < current
         if not more and not (state.ready and state.graph):
-            self._rows("select add_vector_graph(%s)", self._number)
+            self._rows("select add_vector_graph(%s)", state.number)
         self._rows(
             "update large set sequence = %s, revision = %s, removals = %s, vectors = vectors + %s, vector_sum = %s,"
             " ready = ready or %s, graph = graph or %s where scope = %s returning scope",
             state.sequence if last is None else last, upto, current, len(vectors), vector_sum, not more, not more,
-            self._number,
+            self._scope,
         )  # fmt: skip
         return more
 
     def _block_after(self, first: int, least: int) -> int | None:
         """Index the words of the rows behind a sequence; return the last one's, None where they are too few."""
         query = 'select sequence from "row" where scope = %s and sequence > %s order by sequence limit %s'
-        rows = self._rows(query, self._number, first, _ROWS_AT_ONCE)
+        rows = self._rows(query, self._scope, first, _ROWS_AT_ONCE)
         if len(rows) < least:
             return None
         last = int(rows[-1][0])
@@ -182,7 +180,7 @@ class _Part:
             'select sequence, length, traits, terms from "row" where scope = %s and sequence > %s and sequence <= %s'
             " order by sequence"
         )
-        rows = self._rows(query, self._number, first, last)
+        rows = self._rows(query, self._scope, first, last)
         sequences = np.array([row[0] for row in rows], np.int64)
         lengths = np.array([row[1] for row in rows], np.int64)
         standing = np.flatnonzero(np.array([row[2] for row in rows], np.int64) & STANDING)
@@ -197,10 +195,10 @@ class _Part:
         self._connection.execute(
             "insert into large_word (scope, term, block, rows, held)"
             " select %s, term, %s, length(held) / %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
-            (self._number, last, np.dtype(POSTING).itemsize, terms, [postings[term] for term in terms]),
+            (self._scope, last, np.dtype(POSTING).itemsize, terms, [postings[term] for term in terms]),
         )
         query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
-        self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))
+        self._connection.execute(query, (self._scope, last, len(rows), int(lengths.sum())))
 
     def _put_vectors(self, state: _State, vectors: list[Any]) -> bytes:
         """Put vectors into the graph; return the sum of all."""
@@ -209,7 +207,7 @@ class _Part:
         blobs = [vector for _, _, vector in vectors]
         floats = unpacked(np.frombuffer(b"".join(blobs), packed_type(state.dimension)))
         query = (
-            f"insert into large_vector_{self._number} (sequence, vector) values (%s, %s::{self._home}.halfvec)"
+            f"insert into large_vector_{state.number} (sequence, vector) values (%s, %s::{self._home}.halfvec)"
             " on conflict (sequence) do update set vector = excluded.vector"
         )
         rows = [(sequence, text_of(vector)) for (sequence, _, _), vector in zip(vectors, floats.tolist(), strict=True)]
@@ -221,17 +219,17 @@ class _Part:
     def _remove(self, state: _State, current: int) -> None:
         """Take removed rows out of the graph, and make the lists of their blocks anew."""
         query = "select sequence from removed where scope = %s and revision > %s and revision <= %s"
-        removed = [row[0] for row in self._rows(query, self._number, state.removals, current)]
+        removed = [row[0] for row in self._rows(query, self._scope, state.removals, current)]
         if not removed:
             return
-        self._connection.execute(f"delete from large_vector_{self._number} where sequence = any(%s)", (removed,))
+        self._connection.execute(f"delete from large_vector_{state.number} where sequence = any(%s)", (removed,))
         query = "select block from large_block where scope = %s and block <= %s order by block"
-        blocks = [0, *(row[0] for row in self._rows(query, self._number, state.sequence))]
+        blocks = [0, *(row[0] for row in self._rows(query, self._scope, state.sequence))]
         touched = set(np.searchsorted(blocks, removed).tolist())
         for place in sorted(place for place in touched if 0 < place < len(blocks)):
             for table in ("large_word", "large_block"):
                 query = f"delete from {table} where scope = %s and block = %s"
-                self._connection.execute(query, (self._number, blocks[place]))
+                self._connection.execute(query, (self._scope, blocks[place]))
             self._index(blocks[place - 1], blocks[place])
 
 

@@ -37,7 +37,7 @@ def pgvector_of(server: Server) -> str | None:
 
 
 class LargeState(NamedTuple):
-    """What is made of a scope, by its number. sequence, revision: up to which the lists and the graph are made.
+    """What is made of a scope. number: of its table. sequence, revision: up to which the lists and the graph are made.
 
     vectors: the table of those that are read. home: the schema of pgvector; None where no graph of them is there.
     """
@@ -60,7 +60,6 @@ class LargeRows:
         self._server = server
         self._scope = scope
         self._made = made
-        self._number = made.number
         self.size = size
 
     @contextmanager
@@ -88,12 +87,12 @@ class LargeRows:
         query = (
             "select term, sum(rows) from large_word where scope = ? and term = any(cast(? as bigint[])) group by term"
         )
-        return dict(self._rows(query, self._number, list(terms)))
+        return dict(self._rows(query, self._scope, list(terms)))
 
     def postings(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
         """Return which rows hold each term, in one or more parts a term; see `POSTING`."""
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
-        return self._rows(query, self._number, list(terms))
+        return self._rows(query, self._scope, list(terms))
 
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
         """Return about the rows with the highest products with a vector, of those that pass a filter."""
@@ -101,9 +100,10 @@ class LargeRows:
         if home is None:
             return []
         condition, values = ("true", ()) if only is None else condition_of(only)
-        joined = "" if only is None else "join row r on r.sequence = v.sequence"
+        values = values if only is None else (self._scope, *values)
+        joined = "" if only is None else "join row r on r.scope = ? and r.sequence = v.sequence"
         query = (
-            f"select v.sequence from large_vector_{self._number} v {joined} where {condition}"
+            f"select v.sequence from large_vector_{self._made.number} v {joined} where {condition}"
             f" order by v.vector operator({home}.<#>) ?::{home}.halfvec limit ?"
         )
         self._set({"hnsw.ef_search": str(max(limit + limit // 2, _LOOKED_AT))})
@@ -115,31 +115,31 @@ class LargeRows:
         """Return all rows that pass a filter."""
         condition, values = condition_of(only)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
-        return self._sequences(query, self._number, *values)
+        return self._sequences(query, self._scope, *values)
 
     def newest(self, limit: int) -> Sequence[int]:
         """Return the newest items, by `at`."""
         query = "select sequence from row where scope = ? and kind = 'item' order by at desc, sequence desc limit ?"
-        return self._sequences(query, self._number, limit)
+        return self._sequences(query, self._scope, limit)
 
     def dated(self, start: float, end: float, limit: int) -> Sequence[int]:
         """Return the first rows of a time: start <= at < end."""
         query = "select sequence from row where scope = ? and at >= ? and at < ? order by at, sequence limit ?"
-        return self._sequences(query, self._number, start, end, limit)
+        return self._sequences(query, self._scope, start, end, limit)
 
     def recent(self) -> Sequence[int]:
         """Return the rows that `postings` or `nearest` may not know yet."""
-        number, made = self._number, self._made
+        scope, made = self._scope, self._made
         rows = "select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?"
         if made.home is None:
-            return self._sequences(rows, number, made.sequence, _RECENT)
+            return self._sequences(rows, scope, made.sequence, _RECENT)
         vectors = f"select sequence from {made.vectors} where scope = ? and revision > ? order by revision desc limit ?"
-        values = (number, made.sequence, _RECENT, number, made.revision, _RECENT)
+        values = (scope, made.sequence, _RECENT, scope, made.revision, _RECENT)
         return self._sequences(f"({rows}) union ({vectors})", *values)
 
     def adjacent(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return pairs of rows that follow each other: of each of these rows, the two before it and the one after."""
-        where = "n.scope = cast(? as bigint) and n.sequence"
+        where = "n.scope = ? and n.sequence"
         query = (
             f"select c.sequence, array(select n.sequence from row n where {where} < c.sequence"
             f" order by n.sequence desc limit 2), array(select n.sequence from row n where {where} > c.sequence"
@@ -147,7 +147,7 @@ class LargeRows:
             " from unnest(cast(? as bigint[])) as c(sequence)"
         )
         pairs: list[tuple[int, int]] = []
-        values = (self._number, self._number, list(dict.fromkeys(sequences)))
+        values = (self._scope, self._scope, list(dict.fromkeys(sequences)))
         for sequence, before, after in self._rows(query, *values):
             pairs += pairwise([*reversed(before), sequence, *after])
         return pairs
@@ -158,7 +158,7 @@ class LargeRows:
             f"select {LOADED} from {joined(self._made.vectors)}"
             " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"
         )
-        return [LoadedRow._make(row) for row in self._rows(query, self._number, list(sequences))]
+        return [LoadedRow._make(row) for row in self._rows(query, self._scope, list(sequences))]
 
 
 def text_of(vector: Sequence[float]) -> str:

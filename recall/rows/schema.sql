@@ -3,16 +3,15 @@
 -- `vector`) and 2 (one in `vector_2`, of a second encoder, while one takes the place of the other).
 create table meta (key text primary key, value text not null) without rowid;
 create table scope (
-    number integer primary key, key text not null unique, revision integer not null default 0,
-    forgotten integer not null default 0
-);
+    key text primary key, revision integer not null default 0, forgotten integer not null default 0
+) without rowid;
 create table file (
-    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
+    scope text not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
     primary key (scope, name)
 ) without rowid;
 create table row (
     sequence integer primary key autoincrement, added integer not null, revision integer not null,
-    scope integer not null, file text not null,
+    scope text not null, file text not null,
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
     heading text not null, speaker text not null, reply text not null, until text not null, turn integer not null,
@@ -30,12 +29,14 @@ create index row_revision on row (scope, revision);
 create index row_pending on row (sequence) where embedded = 0;
 create index row_embedded on row (embedded, sequence) where embedded > 0;
 create table vector (
-    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
-);
+    scope text not null, sequence integer not null, revision integer not null, vector blob not null,
+    primary key (scope, sequence)
+) without rowid;
 create index vector_revision on vector (scope, revision);
 create table vector_2 (
-    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
-);
+    scope text not null, sequence integer not null, revision integer not null, vector blob not null,
+    primary key (scope, sequence)
+) without rowid;
 create index vector_2_revision on vector_2 (scope, revision);
-create table removed (revision integer not null, scope integer not null, sequence integer not null);
+create table removed (revision integer not null, scope text not null, sequence integer not null);
 create index removed_revision on removed (scope, revision);

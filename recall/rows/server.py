@@ -123,6 +123,16 @@ class Server:
         self._is_open = True
         return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
 
+    def open_later(self) -> None:
+        """Connect in the background; until then the server is away."""
+        self._is_open = True
+        self._ready()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether it is within `writing` or `reading`."""
+        return self._in_transaction
+
     def _connect(self) -> "TimeoutConnection":
         return TimeoutConnection.connect(self._dsn, **self._arguments)
 

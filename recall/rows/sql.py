@@ -15,6 +15,7 @@ from recall.rows.tables import (
     LoadedRow,
     Opening,
     Poll,
+    RowKey,
     ScopeChanges,
     SearchTerms,
     VectorSpace,
@@ -126,7 +127,6 @@ class Spaces(NamedTuple):
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
 _AT_ONCE = 500  # values, which SQLite limits
-_KNOWN_SCOPES = 10_000
 # Vectors of an encoder that is no longer used are removed so many in a transaction.
 _UNUSED_AT_ONCE = 1_000
 _TABLES = ("row", "vector", "vector_2")
@@ -189,8 +189,6 @@ class Rows:
 
     def __init__(self, database: RowsDatabase) -> None:
         self._database = database
-        # Numbers of scopes by key.
-        self._numbers: dict[str, int] = {}
         # The encoder of this process, and the vectors that it reads.
         self._encoder: tuple[str, int] | None = None
         self._spaces = Spaces()
@@ -198,7 +196,6 @@ class Rows:
 
     def open(self) -> Opening:
         """Open the rows; damaged ones are replaced by none."""
-        self._numbers.clear()
         return self._database.open()
 
     def close(self) -> None:
@@ -207,10 +204,7 @@ class Rows:
 
     def poll(self) -> Poll:
         """Return what other processes did since the last poll."""
-        poll = self._database.poll()
-        if poll == "replaced":
-            self._numbers.clear()
-        return poll
+        return self._database.poll()
 
     def is_current(self) -> bool:
         """Return whether the last poll could ask the storage; else what is in memory may be older than it."""
@@ -218,7 +212,6 @@ class Rows:
 
     def recreate(self) -> None:
         """Put empty rows in the place of damaged ones, unless another process has done so."""
-        self._numbers.clear()
         self._database.recreate()
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
@@ -227,19 +220,7 @@ class Rows:
     def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
         """Return rows of a query that sees a scope alone, and whose first value is the scope."""
         self._database.see(scope)
-        return self._rows(query, self._number(scope), *values)
-
-    def _number(self, scope: str) -> int:
-        """Return a scope's number; -1, which no row has, where it is not known."""
-        number = self._numbers.get(scope)
-        if number is None:
-            rows = self._rows("select number from scope where key = ?", scope)
-            if not rows:
-                return -1
-            if len(self._numbers) >= _KNOWN_SCOPES:
-                self._numbers.clear()
-            number = self._numbers[scope] = int(rows[0][0])
-        return number
+        return self._rows(query, scope, *values)
 
     # Reading
 
@@ -249,14 +230,14 @@ class Rows:
 
     def _scope(self, scope: str) -> tuple[int, int]:
         """Return a scope's revision, and up to which one it is no longer known what was removed."""
-        rows = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
+        rows = self._rows("select revision, forgotten from scope where key = ?", scope)
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""
         self._database.see(scope)
         where = "where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        return self._loaded(scope, where, self._number(scope), after, limit)
+        return self._loaded(scope, where, scope, after, limit)
 
     def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:  # noqa: ARG002 - see PostgresRows
         """Return rows of a scope as the index loads them."""
@@ -271,13 +252,12 @@ class Rows:
         """Return what changed after a revision; None where that is no longer known, and the scope is to be loaded."""
         self._database.see(scope)
         with self._database.reading():
-            number = self._number(scope)
             current, forgotten = self._scope(scope)
             if current < revision or revision < forgotten:
                 return None
             if current == revision:
                 return ScopeChanges(current, (), (), ())
-            since = (number, revision)
+            since = (scope, revision)
             where = "where r.scope = ? and r.revision > ? order by r.sequence"
             rows = self._loaded(scope, where, *since, hint=self._database.hint)
             removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
@@ -366,73 +346,60 @@ class Rows:
         No id is new in two of the files. prepared: search terms by id; those that are missing are made here.
         """
         self._database.see(scope)
-        try:
-            with self._database.writing() as connection:
-                connection.execute("insert into scope (key) values (?) on conflict do nothing", (scope,))
-                self._numbers.pop(scope, None)  # another process may have erased the scope, and made it again
-                number = self._number(scope)
-                revision = self._next_revision(number)  # which waits for another writer of the scope
-                known = [*self.in_files(scope, [file.name for file in files])]
-                missing = {entry.id for file in files for entry in file.entries} - {row.entry.id for row in known}
-                known += self.by_ids(scope, sorted(missing))
-                plan = plan_replacements(known, files, prepared)
-                self._remove(revision, number, plan.gone)
-                columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *FIELDS, "traits"))
-                connection.executemany(
-                    f"update row set {columns} where sequence = ?",
-                    [
-                        (revision, name, *values_of(entry), traits, sequence)
-                        for sequence, name, entry, traits in plan.changed
-                    ],
-                )
-                columns, marks = ", ".join(INSERTED), ", ".join("?" * len(INSERTED))
-                connection.executemany(
-                    f"insert into row ({columns}) values ({marks})",
-                    [
-                        (revision, revision, number, name, *values_of(entry), *terms)
-                        for name, entry, terms in plan.fresh
-                    ],
-                )
-                for file in files:
-                    connection.execute("delete from file where scope = ? and name = ?", (number, file.name))
-                    if (stamp := file.stamp) is not None:
-                        values = (number, file.name, stamp.mtime_ns, stamp.size, stamp.digest)
-                        connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
-        except BaseException:
-            # The number of a new scope is gone with the transaction.
-            self._numbers.pop(scope, None)
-            raise
+        with self._database.writing() as connection:
+            connection.execute("insert into scope (key) values (?) on conflict do nothing", (scope,))
+            revision = self._next_revision(scope)  # which waits for another writer of the scope
+            known = [*self.in_files(scope, [file.name for file in files])]
+            missing = {entry.id for file in files for entry in file.entries} - {row.entry.id for row in known}
+            known += self.by_ids(scope, sorted(missing))
+            plan = plan_replacements(known, files, prepared)
+            self._remove(revision, scope, plan.gone)
+            columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *FIELDS, "traits"))
+            connection.executemany(
+                f"update row set {columns} where scope = ? and sequence = ?",
+                [
+                    (revision, name, *values_of(entry), traits, scope, sequence)
+                    for sequence, name, entry, traits in plan.changed
+                ],
+            )
+            columns, marks = ", ".join(INSERTED), ", ".join("?" * len(INSERTED))
+            connection.executemany(
+                f"insert into row ({columns}) values ({marks})",
+                [(revision, revision, scope, name, *values_of(entry), *terms) for name, entry, terms in plan.fresh],
+            )
+            for file in files:
+                connection.execute("delete from file where scope = ? and name = ?", (scope, file.name))
+                if (stamp := file.stamp) is not None:
+                    values = (scope, file.name, stamp.mtime_ns, stamp.size, stamp.digest)
+                    connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
         if plan.gone or plan.changed:
             self._database.shed()
         added = self.by_ids(scope, [entry.id for _, entry, _ in plan.fresh])
         return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=tuple(plan.left))
 
-    def _next_revision(self, number: int) -> int:
-        query = "update scope set revision = revision + 1 where number = ? returning revision"
-        return int(self._rows(query, number)[0][0])
+    def _next_revision(self, scope: str) -> int:
+        query = "update scope set revision = revision + 1 where key = ? returning revision"
+        return int(self._rows(query, scope)[0][0])
 
-    def _remove(self, revision: int, number: int, sequences: Sequence[int]) -> None:
+    def _remove(self, revision: int, scope: str, sequences: Sequence[int]) -> None:
         if not sequences:
             return
-        connection, single = self._database.connection, [(sequence,) for sequence in sequences]
+        connection, named = self._database.connection, [(scope, sequence) for sequence in sequences]
         for table in _TABLES:
-            connection.executemany(f"delete from {table} where sequence = ?", single)
-        connection.executemany(
-            "insert into removed values (?, ?, ?)", [(revision, number, sequence) for sequence in sequences]
-        )
-        old = "delete from removed where scope = ? and rowid <= (select max(rowid) from removed) - ?"
-        forgotten = self._rows(f"{old} returning revision, scope", number, _REMOVALS_KEPT)
-        connection.executemany("update scope set forgotten = max(forgotten, ?) where number = ?", forgotten)
+            connection.executemany(f"delete from {table} where scope = ? and sequence = ?", named)
+        connection.executemany("insert into removed values (?, ?, ?)", [(revision, *each) for each in named])
+        newest = "select rowid from removed where scope = ? order by revision desc, rowid desc limit 1"
+        old = f"delete from removed where scope = ? and rowid <= ({newest}) - ?"
+        forgotten = self._rows(f"{old} returning revision, scope", scope, scope, _REMOVALS_KEPT)
+        connection.executemany("update scope set forgotten = max(forgotten, ?) where key = ?", forgotten)
 
     def erase(self, scope: str) -> None:
         """Delete a scope so that nothing of it can be read from the storage. No other process may have it open."""
         self._database.see(scope)
         with self._database.erasing() as connection:
-            number = self._number(scope)
             for table in (*_TABLES, "removed", "file"):
-                connection.execute(f"delete from {table} where scope = ?", (number,))
-            connection.execute("delete from scope where number = ?", (number,))
-        self._numbers.pop(scope, None)
+                connection.execute(f"delete from {table} where scope = ?", (scope,))
+            connection.execute("delete from scope where key = ?", (scope,))
 
     # Vectors
 
@@ -515,14 +482,13 @@ class Rows:
         self._database.see(EVERY)
         with self._database.writing() as connection:
             query = (
-                "update row set embedded = embedded & ? where sequence in (select sequence from row"
-                " where embedded in (?, ?) order by embedded, sequence limit ?) returning sequence"
+                "update row set embedded = embedded & ? from (select scope as owner, sequence as place from row"
+                " where embedded in (?, ?) order by embedded, sequence limit ?) as page"
+                " where scope = owner and sequence = place returning scope, sequence"
             )
             page = self._rows(query, slot.other, slot.flag, BOTH, most)
-            connection.executemany(f"delete from {table} where sequence = ?", page)
-            if not page:
-                of = f"from {table} where sequence in (select sequence from {table} limit ?)"
-                page = self._rows(f"delete {of} returning sequence", most)
+            page = page or self._rows(f"select scope, sequence from {table} limit ?", most)
+            connection.executemany(f"delete from {table} where scope = ? and sequence = ?", page)
             if not page:
                 connection.executemany("delete from meta where key = ?", [(key,) for key in slot.stored()])
 
@@ -540,37 +506,34 @@ class Rows:
     def _pending(self, embedded: int, limit: int) -> list[Stored]:
         """Return rows that have no vector at all (0), or only the other encoder's (its flag)."""
         self._database.see(EVERY)
-        query = (
-            f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
-            " where r.embedded = ? order by r.sequence desc limit ?"
-        )
+        query = f"select r.scope, {STORED} from row r where r.embedded = ? order by r.sequence desc limit ?"
         return [stored_of(scope, row) for scope, *row in self._rows(query, embedded, limit)]
 
-    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
-        """Give rows, by sequence, their vectors; return the touched scopes. Rows that are gone get none.
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[RowKey, bytes]]) -> frozenset[str] | None:
+        """Give rows, by their keys, their vectors; return the touched scopes. Rows that are gone get none.
 
         None, and nothing is kept, where no vectors of an encoder with this name and dimension are kept.
         """
-        revisions: dict[int, int] = {}
+        revisions: dict[str, int] = {}
         with self._database.writing() as connection:
             self.vector_space()
             slot = self._spaces.find((space.name, space.dimension))
             if slot is None:
                 return None
             self._database.see(EVERY)
-            for sequence, vector in vectors:
-                query = "update row set embedded = embedded | ? where sequence = ? returning scope"
-                for (number,) in self._rows(query, slot.flag, sequence):
-                    if number not in revisions:
-                        revisions[number] = self._next_revision(number)
-                    connection.execute(put_vector(slot.table), (sequence, number, revisions[number], vector))
-            keys = [self._rows("select key from scope where number = ?", number)[0][0] for number in revisions]
-        return frozenset(keys)
+            for (scope, sequence), vector in vectors:
+                query = "update row set embedded = embedded | ? where scope = ? and sequence = ? returning 1"
+                if self._rows(query, slot.flag, scope, sequence):
+                    if scope not in revisions:
+                        revisions[scope] = self._next_revision(scope)
+                    connection.execute(put_vector(slot.table), (sequence, scope, revisions[scope], vector))
+        return frozenset(revisions)
 
 
 def put_vector(table: str) -> str:
-    """Return the statement that gives a row its vector: sequence, number of the scope, revision, vector."""
+    """Return the statement that gives a row its vector: sequence, scope, revision, vector."""
     return (
-        f"insert into {table} values (?, ?, ?, ?) on conflict (sequence) do update set "
-        "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector"
+        f"insert into {table} (sequence, scope, revision, vector) values (?, ?, ?, ?)"
+        " on conflict (scope, sequence) do update set"
+        " revision = excluded.revision, vector = excluded.vector"
     )

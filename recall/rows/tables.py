@@ -15,6 +15,10 @@ Poll = Literal["unchanged", "changed", "replaced"]
 """What others did: nothing, some writes, or they put other rows in the place of all, such as a backup."""
 
 
+RowKey = tuple[str, int]
+"""A row, by its scope and its sequence."""
+
+
 class SearchTerms(NamedTuple):
     """What a row is searched by: see `replacement.prepare`.
 
@@ -84,7 +88,7 @@ class ScopeSize(NamedTuple):
 
 # The tables of index.sqlite. A file of another format is replaced: the index can always be made again.
 
-FORMAT = "8"
+FORMAT = "9"
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
@@ -105,7 +109,7 @@ INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)
 
 def joined(vectors: str, hint: str = "") -> str:
     """Return what `LOADED` and `STORED` are of. vectors: the table that has them."""
-    return f"row r {hint} left join {vectors} v on v.sequence = r.sequence"
+    return f"row r {hint} left join {vectors} v on v.scope = r.scope and v.sequence = r.sequence"
 
 
 def stored_of(scope: Any, row: Sequence[Any]) -> Stored:

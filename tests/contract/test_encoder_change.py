@@ -54,7 +54,7 @@ def embed(rows: Rows, space: VectorSpace, most: int = 1_000_000, page: int = 40)
     """Make vectors page by page; return how many were made."""
     made = 0
     while made < most and (waiting := rows.pending(page)):
-        vectors = [(stored.sequence, bytes(space.dimension + 4)) for stored in waiting]
+        vectors = [((stored.scope, stored.sequence), bytes(space.dimension + 4)) for stored in waiting]
         assert rows.put_vectors(space, vectors) is not None
         made += len(waiting)
     return made
@@ -90,7 +90,7 @@ def test_old_vectors_serve_until_the_new_ones_are_there(opened: Callable[[], Row
         pass
     assert sizes(again) == [12] * 100
     old.vector_space()
-    assert old.put_vectors(OLD, [(1, bytes(8))]) is None
+    assert old.put_vectors(OLD, [(("owner", 1), bytes(8))]) is None
     assert opened().vector_space() == NEW
 
 
@@ -126,7 +126,7 @@ def test_a_third_encoder_takes_the_place_of_the_one_that_serves_less(opened: Cal
     while not third.use_vector_space(THIRD, NOW, begins=True):
         assert third.remove_unused_vectors(NOW)
     assert not new.use_vector_space(NEW, NOW, begins=False), "its vectors did not serve yet"
-    assert new.put_vectors(NEW, [(1, bytes(12))]) is None
+    assert new.put_vectors(NEW, [(("owner", 1), bytes(12))]) is None
     assert sizes(old) == [8] * 50
     assert embed(third, THIRD) == 50
     assert sizes(third) == [6] * 50
@@ -214,7 +214,7 @@ def _fill(owner: psycopg.Connection[tuple[int]], rows: int) -> None:
         "INSERT INTO scope (key, revision) VALUES ('owner', 1);"
         'INSERT INTO "row" (added, revision, scope, file, id, text, at, kind, type, category, importance, confidence, '
         "session, heading, speaker, reply, until, turn, traits, speaker_term, length, terms, embedded) "
-        "SELECT 1, 1, number, 'f', 'i' || n, 'line ' || n, n, 'item', 'W', '', 0.5, 1, '', '', '', '', '', 0, 0, 0, "
+        "SELECT 1, 1, key, 'f', 'i' || n, 'line ' || n, n, 'item', 'W', '', 0.5, 1, '', '', '', '', '', 0, 0, 0, "
         f"1, '\\x01000000', 1 FROM scope, generate_series(1, {rows}) AS n;"
         "INSERT INTO vector SELECT sequence, scope, 1, '\\x0000000000000000' FROM \"row\";"
         "CREATE TABLE touched (work XID8, rows BIGINT);"

@@ -81,9 +81,11 @@ def _erased_in_file(workspace: Path, scope: str) -> dict[str, int]:
 
 async def test_a_person_is_deleted_although_a_plan_is_no_json(place: Place) -> None:
     for body in ODD:
-        place.run("INSERT INTO plans (slot, body) VALUES (?, ?)", 1, body)
+        place.run("INSERT INTO plans (scope, slot, body) VALUES (?, ?, ?)", ADA, 1, body)
+        place.run("INSERT INTO plans (scope, slot, body) VALUES (?, ?, ?)", ZOE, 1, body)
     for scope, text in ((ZOE, "said"), (ZOE, "with a NUL: \0"), (ADA, "said")):
-        place.run("INSERT INTO plans (slot, body) VALUES (?, ?)", 1, json.dumps({"scope": scope, "text": text}))
+        body = json.dumps({"scope": scope, "text": text})
+        place.run("INSERT INTO plans (scope, slot, body) VALUES (?, ?, ?)", scope, 1, body)
     assert not any(place.erase(ZOE).values())
     left = [body for (body,) in place.run("SELECT body FROM plans ORDER BY id")]
     assert left == [*ODD, json.dumps({"scope": ADA, "text": "said"})]

@@ -113,7 +113,7 @@ def test_a_row_moves_between_files_with_its_vector(rows: Rows) -> None:
     put(rows, entry(1))
     (stored,) = rows.pending(9)
     use(rows)
-    assert rows.put_vectors(SPACE, [(stored.sequence, VECTOR)]) == frozenset({"owner"})
+    assert rows.put_vectors(SPACE, [(("owner", stored.sequence), VECTOR)]) == frozenset({"owner"})
     assert put(rows, entry(1), file="memory/2026-11-22.md") == ([], [])
     assert put(rows) == ([], []), "it has left before"
     (moved,) = rows.by_ids("owner", ["i1"])
@@ -189,7 +189,7 @@ def test_each_commit_raises_the_revision_of_its_scope_alone(rows: Rows) -> None:
     use(rows)
     put(rows, entry(9), scope="other")
     before = rows.revision("other")
-    rows.put_vectors(SPACE, [(rows.by_ids("owner", ["i2"])[0].sequence, VECTOR)])
+    rows.put_vectors(SPACE, [(("owner", rows.by_ids("owner", ["i2"])[0].sequence), VECTOR)])
     assert rows.revision("owner") > revisions[-1]
     assert rows.revision("other") == before
 
@@ -201,7 +201,7 @@ def test_what_changed_since_a_revision_is_all_and_nothing_else(rows: Rows) -> No
     assert rows.changed_since("owner", revision) == (revision, (), (), ())
     sequences = {stored.entry.id: stored.sequence for stored in rows.in_files("owner", ["MEMORY.md"])}
     put(rows, entry(0), entry(1, importance=0.9), entry(2, "changed"), entry(5))
-    rows.put_vectors(SPACE, [(sequences["i0"], VECTOR)])
+    rows.put_vectors(SPACE, [(("owner", sequences["i0"]), VECTOR)])
     changes = rows.changed_since("owner", revision)
     assert changes is not None
     added = {stored.entry.id: stored.sequence for stored in rows.by_ids("owner", ["i2", "i5"])}
@@ -282,8 +282,9 @@ def test_vectors_belong_to_one_encoder(rows: Rows) -> None:
     waiting = [stored.sequence for stored in rows.pending(9)]
     assert waiting == sorted(waiting, reverse=True), "the newest first"
     for other in (SPACE._replace(name="other"), SPACE._replace(dimension=5)):
-        assert rows.put_vectors(other, [(waiting[0], VECTOR)]) is None
-    assert rows.put_vectors(SPACE, [(waiting[0], VECTOR), (12345, VECTOR)]) == frozenset({"owner"}), "one is gone"
+        assert rows.put_vectors(other, [(("owner", waiting[0]), VECTOR)]) is None
+    given = [(("owner", waiting[0]), VECTOR), (("owner", 12345), VECTOR)]
+    assert rows.put_vectors(SPACE, given) == frozenset({"owner"}), "one is gone"
     assert rows.totals() == (2, 1)
     assert sorted(row.vector or b"" for row in all_rows(rows)) == [b"", VECTOR]
     use(rows, SPACE._replace(name="other"))
@@ -297,7 +298,7 @@ def test_each_row_waits_for_a_vector_until_it_has_one(rows: Rows) -> None:
     given = 0
     while waiting := rows.pending(300):
         assert len(waiting) <= 300
-        rows.put_vectors(SPACE, [(stored.sequence, VECTOR) for stored in waiting])
+        rows.put_vectors(SPACE, [((stored.scope, stored.sequence), VECTOR) for stored in waiting])
         given += len(waiting)
     assert given == 2500
     assert rows.totals() == (2500, 0)

@@ -711,8 +711,8 @@ async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> Non
     origin = store.event_log.instance
     first, second, third = [each.number for each in await store.event_log.undelivered("owner", "s1", since=0.0)]
     assert (second, third) == (first + 1, first + 2)
-    await store.event_log.mark_delivered("s1", {origin: second})
-    await store.event_log.mark_delivered("s1", {origin: first})
+    await store.event_log.mark_delivered("owner", "s1", {origin: second})
+    await store.event_log.mark_delivered("owner", "s1", {origin: first})
     assert [each.number for each in await store.event_log.undelivered("owner", "s1", since=0.0)] == [third]
     assert await store.event_log.undelivered("owner", "s1", since=9.0) == []
 

@@ -171,7 +171,7 @@ async def made(recaller: Recaller, rows: PostgresRows) -> None:
 
 def graph(owner: psycopg.Connection[tuple[int]], scope: str = "owner") -> str:
     """Return the name of the table that has a scope's vectors."""
-    found = owner.execute("SELECT number FROM scope WHERE key = %s", (scope,)).fetchone()
+    found = owner.execute("SELECT number FROM large WHERE scope = %s", (scope,)).fetchone()
     assert found
     return f"large_vector_{found[0]}"
 
@@ -252,7 +252,7 @@ async def test_vectors_that_come_late_are_found_soon(dsn: str, schema: str) -> N
         assert (await built(recaller, rows)).size.vectors == LINES
         thread = recaller._thread
         again = await thread.run(
-            lambda index: [(row.sequence, row.vector or b"") for row in index.rows.load("owner", -1, LINES)]
+            lambda index: [(("owner", row.sequence), row.vector or b"") for row in index.rows.load("owner", -1, LINES)]
         )
         space = await thread.run(lambda index: index.rows.vector_space())
         await thread.run(lambda index: index.rows.put_vectors(space, again))  # as of a slow server of embeddings

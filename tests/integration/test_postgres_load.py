@@ -9,13 +9,11 @@ import psycopg
 import pytest
 from inside import parts
 from patience import until
-from postgres import KINDS, app_of, migrated
+from postgres import KINDS, app_of, config_of, migrated
 
-from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory import OWNER, GatewayMemory
 from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.store.postgres.connection import PostgresConnection
-from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,11 +40,6 @@ async def connection(dsn: str, schema: str) -> AsyncIterator[PostgresConnection]
     await connection.open()
     yield connection
     await connection.close()
-
-
-def config(schema: str) -> Config:
-    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
-    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
 
 
 def beside(dsn: str, schema: str) -> psycopg.Connection[Any]:
@@ -81,7 +74,7 @@ async def test_work_that_nobody_waits_for_may_take_longer(connection: PostgresCo
 async def test_a_memory_opens_while_its_tidying_waits(dsn: str, schema: str, tmp_path: Path) -> None:
     with beside(dsn, schema) as other:
         other.execute("LOCK TABLE observations IN ACCESS EXCLUSIVE MODE")
-        async with GatewayMemory(config(schema), tmp_path) as memory:
+        async with GatewayMemory(config_of(schema), tmp_path) as memory:
             await memory.start_session("chat", user=OWNER)
 
 
@@ -97,7 +90,7 @@ async def test_a_memory_opens_while_its_tidying_waits(dsn: str, schema: str, tmp
     ids=["its name", "its row"],
 )
 async def test_a_session_that_is_held_stops_no_other_one(held: str, dsn: str, schema: str, tmp_path: Path) -> None:
-    async with GatewayMemory(config(schema), tmp_path) as memory:
+    async with GatewayMemory(config_of(schema), tmp_path) as memory:
         quiet = await memory.start_session("held", user="zoe")
         others = [await memory.start_session(f"s{number}", user=f"u{number}") for number in range(4)]
         await memory.observe(quiet, kind="tool", content="something happened", tool="bash")
@@ -117,7 +110,7 @@ async def test_a_session_that_is_held_stops_no_other_one(held: str, dsn: str, sc
 
 
 async def test_a_scope_that_is_held_stops_no_other_one(dsn: str, schema: str, tmp_path: Path) -> None:
-    async with GatewayMemory(config(schema), tmp_path) as memory:
+    async with GatewayMemory(config_of(schema), tmp_path) as memory:
         held = await memory.start_session("held", user="zoe")
         free = await memory.start_session("free", user="yan")
         with beside(dsn, schema) as other:
@@ -157,7 +150,7 @@ async def test_of_each_person_the_newest_rows_stay(
     dsn: str, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gateway_memory.capture.lifecycle.Retention.keep", idle)
-    async with GatewayMemory(config(schema), tmp_path) as memory:
+    async with GatewayMemory(config_of(schema), tmp_path) as memory:
         with beside(dsn, schema) as other:
             for scope, start, number in (("user:quiet", 1, 10), ("user:loud", 1_000_000, 130_000)):
                 other.execute(
@@ -173,7 +166,7 @@ async def test_of_each_person_the_newest_rows_stay(
 
 
 async def test_sessions_are_counted_as_they_change(dsn: str, schema: str, tmp_path: Path) -> None:
-    async with GatewayMemory(config(schema), tmp_path) as memory:
+    async with GatewayMemory(config_of(schema), tmp_path) as memory:
         sessions = [await memory.start_session(f"s{number}", user="zoe") for number in range(3)]
         await memory.after_reply(sessions[0], user="Remember that the lamp is red.", reply="OK")
         await memory.end_session(sessions[0], reason="completed")
@@ -227,17 +220,17 @@ INSERT INTO uses SELECT scope, substr(md5(turn::text), 1, 8), '2026-01-01', 1, 0
 INSERT INTO feedback SELECT scope, turn, '', 'useful', at FROM turns_of;
 INSERT INTO requests (call, caller, id, scope, at, answer) SELECT 'after_reply', 'x', turn::text, scope, at, '1'
     FROM turns_of;
-INSERT INTO told SELECT session, 'other.0', turn FROM turns_of;
+INSERT INTO told SELECT session, 'other.0', turn, scope FROM turns_of;
 INSERT INTO documents SELECT 'people/p' || n % {_PEOPLE}, 'memory/2026-01-' || n || '.md', '- a line', n
     FROM generate_series(1, 20000) AS n;
 INSERT INTO links SELECT 'user:l' || n, 'user:p' || n % {_PEOPLE}, 0 FROM generate_series(1, 20000) AS n;
 INSERT INTO marks SELECT 'user:m' || n, 'welcome', TRUE FROM generate_series(1, 20000) AS n;
-INSERT INTO scope (number, key) SELECT n, 'user:p' || n % {_PEOPLE} FROM generate_series(0, {_PEOPLE - 1}) AS n;
+INSERT INTO scope (key) SELECT 'user:p' || n % {_PEOPLE} FROM generate_series(0, {_PEOPLE - 1}) AS n;
 INSERT INTO "row" (added, revision, scope, file, id, text, at, kind, type, category, importance, confidence, session,
     heading, speaker, reply, until, turn, traits, speaker_term, length, terms, embedded)
-    SELECT turn, 0, turn % {_PEOPLE}, 'memory/2026-01-01.md', 'r' || turn, 'the lamp is red', at, 'item', 'F', 'fact',
+    SELECT turn, 0, scope, 'memory/2026-01-01.md', 'r' || turn, 'the lamp is red', at, 'item', 'F', 'fact',
     0.5, 0.9, '', '', '', '', '', turn, 0, 0, 4, '', 1 FROM turns_of WHERE turn % {_PEOPLE} <> 7;
-SELECT setval('turns_id_seq', 1000000), setval('scope_number_seq', 1000000);
+SELECT setval('turns_id_seq', 1000000);
 """
 
 
@@ -266,7 +259,7 @@ async def test_ordinary_calls_read_no_table_that_grows(
         # Once an hour it reads more, on a connection of its own.
         monkeypatch.setattr("gateway_memory.capture.lifecycle.Retention.keep", idle)
         before = counted()
-        async with GatewayMemory(config(schema), tmp_path) as memory:
+        async with GatewayMemory(config_of(schema), tmp_path) as memory:
             session = await memory.start_session("k7", user="p7")
             await memory.before_reply(session, "When does the ferry leave?")
             await memory.after_reply(session, user="Remember that the bell is blue.", reply="OK", turn_id="new")

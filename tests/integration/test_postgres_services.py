@@ -1,24 +1,22 @@
 """Services on one PostgreSQL: a session moves, a name is too long, the server is slow."""
 
+import os
 import time
 import traceback
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from patience import seconds
-from postgres import KINDS, app_of, migrated
+from postgres import KINDS, config_of
 from postgres_way import Way
 from pydantic import ValidationError
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory import OWNER, GatewayMemory
 from gateway_memory.calls import conversation
-from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.models import BeforeReply, SpeakerFacts
 from gateway_memory.store.postgres.schema import state_of
-from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,29 +26,14 @@ pytestmark = [
 ZOE = {"channel": "telegram", "chat_type": "direct", "sender_id": "42"}
 
 
-@pytest.fixture(params=KINDS)
-def schema(
-    request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
-    dsn = postgres_dsn(request.param)
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
-    with migrated(dsn) as schema:
-        yield schema
-
-
-def config(schema: str) -> Config:
-    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
-    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
-
-
 def asks(key: str, message: str) -> BeforeReply:
     return BeforeReply(speaker=SpeakerFacts(key=key, **ZOE), message=message)  # type: ignore[arg-type]
 
 
-async def test_a_session_that_moves_is_given_a_memory_once(schema: str, tmp_path: Path) -> None:
+async def test_a_session_that_moves_is_given_a_memory_once(postgres_schema: str, tmp_path: Path) -> None:
     async with (
-        GatewayMemory(config(schema), tmp_path / "a") as here,
-        GatewayMemory(config(schema), tmp_path / "b") as there,
+        GatewayMemory(config_of(postgres_schema), tmp_path / "a") as here,
+        GatewayMemory(config_of(postgres_schema), tmp_path / "b") as there,
     ):
         first = await AgentCalls("main", here).before_reply(asks("chat", "hello"))
         other = await here.start_session("other", user="telegram::42")
@@ -72,12 +55,12 @@ def test_a_key_that_is_too_long_is_said_to_be() -> None:
 
 
 async def test_a_session_begins_in_time_or_not_at_all(
-    schema: str, tmp_path: Path, postgres_dsn: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    postgres_schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversation, "_START_SECONDS", 0.5)
-    async with Way.to(app_of(postgres_dsn(KINDS[0]))) as way:
+    async with Way.to(os.environ["GATEWAY_MEMORY_DSN"]) as way:
         monkeypatch.setenv("GATEWAY_MEMORY_DSN", way.dsn)
-        async with GatewayMemory(config(schema), tmp_path) as memory:
+        async with GatewayMemory(config_of(postgres_schema), tmp_path) as memory:
             way.delay_seconds = 0.3
             began = time.monotonic()
             with pytest.raises(StoreError, match=r"not be opened within 0\.5 s"):

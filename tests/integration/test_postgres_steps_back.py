@@ -10,12 +10,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from patience import seconds, until
-from postgres import POSTGRES, Postgres, app_of, migrated
+from postgres import POSTGRES, Postgres, app_of, config_of, migrated
 from psycopg import sql
 
-from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.config.settings import MemorySync, StoreSettings
-from recall import EmbedderSettings, RecallSettings
+from gateway_memory import OWNER, GatewayMemory, Session
 
 INSTALL = POSTGRES.get("installed")
 
@@ -24,11 +22,6 @@ pytestmark = [
     pytest.mark.skipif(INSTALL is None, reason="there is no PostgreSQL with pg_basebackup and pg_dump"),
     pytest.mark.xdist_group("alone"),
 ]
-
-
-def config(schema: str) -> Config:
-    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
-    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
 
 
 class Talk:
@@ -47,7 +40,8 @@ class Talk:
     async def of(cls, schema: str, folder: Path) -> AsyncIterator["Talk"]:
         async with AsyncExitStack() as stack:
             here, there = [
-                await stack.enter_async_context(GatewayMemory(config(schema), folder / name)) for name in ("one", "two")
+                await stack.enter_async_context(GatewayMemory(config_of(schema), folder / name))
+                for name in ("one", "two")
             ]
             speaker = await here.start_session("speaker", user=OWNER)
             yield cls(here, there, speaker, await there.start_session("listener", user=OWNER))

@@ -1,19 +1,16 @@
 """Which hosts on one PostgreSQL a turn wakes: those that have something to do with it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from inside import parts
 from patience import until
-from postgres import KINDS, app_of, migrated
+from postgres import KINDS, config_of
 
-from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory import OWNER, GatewayMemory
 from gateway_memory.sync import peers
 from gateway_memory.sync.peers import Peers
-from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,23 +19,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=KINDS)
-def schema(
-    request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
-    dsn = postgres_dsn(request.param)
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
-    with migrated(dsn) as schema:
-        yield schema
-
-
-def config(schema: str) -> Config:
-    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
-    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
-
-
 async def test_a_turn_wakes_the_hosts_that_have_a_session_of_its_scope(
-    schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: Counter[str] = Counter()
     look = Peers.look
@@ -50,9 +32,9 @@ async def test_a_turn_wakes_the_hosts_that_have_a_session_of_its_scope(
     monkeypatch.setattr(Peers, "look", counted)
     monkeypatch.setattr(peers, "_LOOK_SECONDS", 3600.0)
     async with (
-        GatewayMemory(config(schema), tmp_path / "one") as here,
-        GatewayMemory(config(schema), tmp_path / "two") as there,
-        GatewayMemory(config(schema), tmp_path / "three") as elsewhere,
+        GatewayMemory(config_of(postgres_schema), tmp_path / "one") as here,
+        GatewayMemory(config_of(postgres_schema), tmp_path / "two") as there,
+        GatewayMemory(config_of(postgres_schema), tmp_path / "three") as elsewhere,
     ):
         instances = [parts(memory).storage.event_log.instance for memory in (here, there, elsewhere)]
         await until(lambda: all(looked[each] for each in instances), "the first look of each")

@@ -28,13 +28,14 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import DuplicateObject, UniqueViolation
 
-from gateway_memory.config.settings import MemorySync
+from gateway_memory import Config
+from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.ground.runtime import Metrics
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps
 from gateway_memory.sync.storage import open_ports
-from recall import Rows
+from recall import EmbedderSettings, RecallSettings, Rows
 
 __all__ = [
     "KINDS",
@@ -44,6 +45,7 @@ __all__ = [
     "Postgres",
     "app_of",
     "app_role",
+    "config_of",
     "fresh_schema",
     "migrated",
     "with_step",
@@ -219,6 +221,12 @@ def app_role(dsn: str) -> str:
     with psycopg.connect(dsn, autocommit=True) as connection, suppress(DuplicateObject, UniqueViolation):
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(_APP)))
     return _APP
+
+
+def config_of(schema: str) -> Config:
+    """Return the config of a host whose tables are in a schema, without an encoder."""
+    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
 
 
 @contextmanager

@@ -66,8 +66,8 @@ class Host:
         assert isinstance(event_log, EventLog)
         mark_delivered = event_log.mark_delivered
 
-        async def marked(session_id: str, upto: Mapping[str, int]) -> None:
-            await mark_delivered(session_id, upto)
+        async def marked(scope: str, session_id: str, upto: Mapping[str, int]) -> None:
+            await mark_delivered(scope, session_id, upto)
             self._noted.add(session_id)
 
         event_log.mark_delivered = marked  # type: ignore[method-assign]

@@ -9,6 +9,7 @@ A failure is a traceback.
 
 import asyncio
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -16,6 +17,7 @@ async def main(folder: str, name: str, schema: str) -> None:
     """Talk in three sessions."""
     from gateway_memory import Config, GatewayMemory
     from gateway_memory.config.settings import MemorySync, StoreSettings
+    from gateway_memory.errors import StoreError
     from recall import EmbedderSettings, RecallSettings
 
     recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
@@ -32,7 +34,8 @@ async def main(folder: str, name: str, schema: str) -> None:
             await memory.after_reply(session, user=told, reply="OK", turn_id=f"{name}{said}")
             said += 1
             await asyncio.sleep(0.03)
-        await memory.flush()
+        with suppress(StoreError):  # a step has ended this version: the next host completes what waits
+            await memory.flush()
     _say(str(said))
 
 

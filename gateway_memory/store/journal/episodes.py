@@ -102,12 +102,16 @@ def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
 def quotable_of(database: Database, scope: str, turns: Sequence[int], today: Today | None = None) -> Quotable:
     """See `Episodes.quotable`."""
     values = (scope, json.dumps(turns))
-    query = f"{_SELECT} WHERE scope = ? AND turn IN {AMONG_NUMBERS}"
-    episodes = made(Episode, database.execute(query, values).fetchall())
-    sources = database.execute(SQL["episodes.sources"], values).fetchall()
+    if not turns:
+        return Quotable(episodes={}, validity=validity(database, scope, today), sources=frozenset(), gone=frozenset())
+    # All statements are sent before the first result is waited for; those of `validity` too.
+    said = database.execute(f"{_SELECT} WHERE scope = ? AND turn IN {AMONG_NUMBERS}", values)
+    results = database.execute(SQL["episodes.sources"], values)
+    holds = validity(database, scope, today)
+    episodes, sources = made(Episode, said.fetchall()), results.fetchall()
     return Quotable(
         episodes={episode.turn: episode for episode in episodes},
-        validity=validity(database, scope, today),
+        validity=holds,
         sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
         gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
     )

@@ -257,14 +257,15 @@ class EventLog(Table):
 
     # Delivery to sessions
 
-    async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
-        """Record that a session was shown all events up to these numbers, by origin."""
+    async def mark_delivered(self, scope: str, session_id: str, upto: Mapping[str, int]) -> None:
+        """Record that a session of a scope was shown all events up to these numbers, by origin."""
         query = SQL["event_log.mark_delivered"]
-        await self._change_many((), query, [(session_id, origin, number) for origin, number in upto.items()])
+        await self._change_many((), query, [(scope, session_id, origin, number) for origin, number in upto.items()])
 
-    async def delivered(self, session_id: str) -> dict[str, int]:
-        """Return up to which number a session was shown all events, by origin."""
-        return dict(await self._rows((), "SELECT origin, number FROM told WHERE session_id = ?", session_id))
+    async def delivered(self, scope: str, session_id: str) -> dict[str, int]:
+        """Return up to which number a session of a scope was shown all events, by origin."""
+        query = "SELECT origin, number FROM told WHERE scope = ? AND session_id = ?"
+        return dict(await self._rows((), query, scope, session_id))
 
     async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of a scope that were not delivered to its open session, oldest first.
@@ -375,7 +376,8 @@ def _replace_words(database: Database, scope: str, change: MemoryChange, text: s
 
 def _is_moving(database: Database, scope: str, identity: str, now: float) -> bool:
     """Return whether a plan is moving a memory, which is then briefly in neither file."""
-    if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
+    query = "SELECT 1 FROM plans WHERE scope = ? AND instr(body, ?)"
+    if database.execute(query, (scope, f'"id": "{identity}"')).fetchone():
         return True
     query = "SELECT 1 FROM history WHERE scope = ? AND memory = ? AND event IN ('distill', 'restored') AND at > ?"
     return database.execute(query, (scope, identity, now - _MOVED_SECONDS)).fetchone() is not None

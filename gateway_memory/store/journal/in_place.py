@@ -16,7 +16,7 @@ from gateway_memory.store.journal import sessions
 from gateway_memory.store.journal.injected import add_injected, clear_injected
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.sessions import NewTurn, Observation, accept
-from gateway_memory.store.journal.sql import AMONG, member, transaction
+from gateway_memory.store.journal.sql import AMONG, transaction
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.summaries import SESSIONS_FILE
 
@@ -24,12 +24,11 @@ _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
     "withheld_records", "episodes", "episode_pages", "links", "link_items", "link_codes", "link_tries", "requests",
-    "reviews", "feedback", "names",
+    "reviews", "feedback", "names", "plans", "told",
 )  # fmt: skip
-_BY_SESSION: Final = ("told", "transcript_messages", "shown_memories")
+_BY_SESSION: Final = ("transcript_messages", "shown_memories")
 _ROWS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_BY_SCOPE, "scope = ?"),
-    "plans": f"{member('body', 'scope')} = ?",
     **dict.fromkeys(_BY_SESSION, "session_id IN (SELECT session_id FROM sessions WHERE scope = ?)"),
 }
 """The rows of a scope, by table; those that others refer to last."""

@@ -36,7 +36,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
         _rewrite(database, place, source, removed, without)
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
         if any(identity in plan for identity in removed):  # an undo would bring their texts back
-            database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
+            database.execute("DELETE FROM changes WHERE scope = ? AND receipt = ?", (source, number))
     database.execute(SQL["links.delete_records"], (source, scope))
 
 
@@ -64,7 +64,8 @@ def _rewrite(
                 written = json.dumps(without(json.loads(body), removed))
             except UNDECODABLE:
                 written = ""
-            database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (written, number))
+            query = f"UPDATE {table} SET {column} = ? WHERE scope = ? AND {key} = ?"
+            database.execute(query, (written, scope, number))
 
 
 def _without_replaced(event: Any, ids: set[str]) -> Any:

@@ -142,14 +142,14 @@ INSERT INTO heard VALUES (?, ?, ?)
 ON CONFLICT (slot, origin) DO UPDATE SET number = max(heard.number, excluded.number)
 
 -- event_log.mark_delivered
-INSERT INTO told VALUES (?, ?, ?)
-ON CONFLICT (session_id, origin) DO UPDATE SET number = max(told.number, excluded.number)
+INSERT INTO told (scope, session_id, origin, number) VALUES (?, ?, ?, ?)
+ON CONFLICT (scope, session_id, origin) DO UPDATE SET number = max(told.number, excluded.number)
 
 -- event_log.undelivered
 SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = ?
-LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin
+LEFT JOIN told t ON t.scope = s.scope AND t.session_id = s.session_id AND t.origin = e.origin
 WHERE s.session_id = ? AND e.kept_at >= ? AND (e.number > t.number OR t.number IS NULL
-    AND (e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id)))
+    AND (e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE scope = s.scope AND session_id = s.session_id)))
 ORDER BY e.id DESC LIMIT ?
 
 -- event_log.skip_deleted
@@ -158,7 +158,8 @@ SET sent = max(sent, coalesce((SELECT min(number) - 1 FROM events WHERE events.o
 
 -- event_log.forget_delivered
 DELETE FROM told
-WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.session_id = told.session_id AND ended_at IS NULL)
+WHERE NOT EXISTS (SELECT 1 FROM sessions s
+    WHERE s.scope = told.scope AND s.session_id = told.session_id AND s.ended_at IS NULL)
 
 -- event_log.keep_former
 INSERT INTO memories (scope, id, text, file, type, category, importance, confidence, entities, session_key, at, state,
@@ -174,8 +175,8 @@ INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET diges
 WHERE noticed.digest <> excluded.digest
 
 -- sessions.mark_delivered
-INSERT INTO told
-SELECT ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e
+INSERT INTO told (scope, session_id, origin, number)
+SELECT ?, ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e
     WHERE e.origin = k.origin AND e.plan IS NOT NULL
         AND e.scope IN (SELECT value FROM json_each(?))), max(k.number)))
 FROM (SELECT origin, number FROM heard WHERE slot = ? UNION ALL SELECT origin, head FROM sources) AS k

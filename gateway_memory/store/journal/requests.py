@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import asyncio
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
-_ONE: Final = "call = ? AND caller = ? AND id = ?"
-
+_ONE: Final = "scope = ? AND call = ? AND caller = ? AND id = ?"
+_Key: TypeAlias = tuple[str, str, str, str]
 
 Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 """Does what a request asks for, and returns the answer as a JSON object."""
@@ -23,7 +23,7 @@ Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A write of a caller. The same call, caller and id are the same request.
+    """A write of a caller. The same scope, call, caller and id are the same request.
 
     call: the name of the call. caller: who asks, since ids of different callers may be equal. id: the caller's id.
     scope: the scope whose texts the answer may hold.
@@ -38,9 +38,8 @@ class Request:
 def begin(database: Database, request: Request, at: float) -> str | None:
     """Record that a request begins; return as `Requests.begin` does. Within a transaction."""
     database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
-    row = (request.call, request.caller, request.id, request.scope, at)
-    query = "INSERT INTO requests (call, caller, id, scope, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-    new = database.execute(query, row)
+    query = "INSERT INTO requests (scope, call, caller, id, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    new = database.execute(query, (*_key(request), at))
     if new.rowcount:
         return None
     return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
@@ -54,7 +53,7 @@ class Requests(Table):
 
     def __init__(self, connection: SqlConnection) -> None:
         super().__init__(connection)
-        self._running: dict[tuple[str, str, str], asyncio.Task[str]] = {}
+        self._running: dict[_Key, asyncio.Task[str]] = {}
 
     async def run(
         self, request: Request, work: Work, *, at: float, if_interrupted: Work | None, repeatable: bool
@@ -75,7 +74,7 @@ class Requests(Table):
         answer: dict[str, Any] = json.loads(await asyncio.shield(running))
         return answer
 
-    def _done(self, key: tuple[str, str, str], done: "asyncio.Task[str]") -> None:
+    def _done(self, key: _Key, done: "asyncio.Task[str]") -> None:
         del self._running[key]
         if not done.cancelled():
             done.exception()  # every caller may be gone
@@ -110,5 +109,5 @@ class Requests(Table):
         await self._change(EVERY, f"DELETE FROM requests WHERE {_ONE}", *_key(request))
 
 
-def _key(request: Request) -> tuple[str, str, str]:
-    return request.call, request.caller, request.id
+def _key(request: Request) -> _Key:
+    return request.scope, request.call, request.caller, request.id

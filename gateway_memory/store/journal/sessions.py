@@ -178,7 +178,7 @@ class Sessions(Table):
         def work(database: Database) -> tuple[str, bool]:
             opened = database.execute(SQL["sessions.open"], (session_id, key, scope, at, at))
             if opened.rowcount:
-                database.execute(_READY, (session_id, json.dumps(scopes), self._slot.number))
+                database.execute(_READY, (scope, session_id, json.dumps(scopes), self._slot.number))
             mine = "UPDATE sessions SET slot = ?, joined = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
             database.execute(mine, (self._slot.number, joined, key, scope))
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"

@@ -127,7 +127,8 @@ class Table:
 
         def work(database: Database) -> None:
             for identity, scope, body, *_ in bad:
-                if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (identity,)).rowcount:
+                which = f"scope = ? AND {key} = ?"
+                if database.execute(f"DELETE FROM {table} WHERE {which}", (scope, identity)).rowcount:
                     quarantine(database, table, scope, body)
 
         if bad:

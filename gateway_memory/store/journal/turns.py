@@ -270,8 +270,8 @@ class Turns(Table):
             if plan.stage in ("rules", "batch"):
                 self._check_lease(database, plan.turns, all_there=True)
             save_memories(database, plan)
-            query = "INSERT INTO plans (slot, body) VALUES (?, ?) RETURNING id"
-            number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
+            query = "INSERT INTO plans (scope, slot, body) VALUES (?, ?, ?) RETURNING id"
+            number = int(database.execute(query, (plan.scope, self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
         return await self._connection.transact(
@@ -280,7 +280,7 @@ class Turns(Table):
 
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return the plans of this process's lease that are not recorded as completed, oldest first."""
-        query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
+        query = "SELECT id, scope, body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._rows(EVERY, query, self._slot.number)
         plans = await self._decoded("plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
         # An undecodable plan is gone. Its turns are processed again.
@@ -319,7 +319,8 @@ class Turns(Table):
         def work(database: Database) -> None:
             self._check_lease(database, plan.turns)
             if number is not None:
-                if not database.execute("DELETE FROM plans WHERE id = ?", (number,)).rowcount:
+                done = "DELETE FROM plans WHERE scope = ? AND id = ?"
+                if not database.execute(done, (plan.scope, number)).rowcount:
                     return  # it was committed, but the commit's answer was lost
                 self._event_log.mark_ready(database, number)
             if plan.stage == "rules":

@@ -22,7 +22,8 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone.
     besides: ids of what is left out. Within a transaction.
     """
-    return Withheld(*_removed(database, scope, undone=undone, besides=besides, newest=_NEWEST))
+    rows = database.execute(SQL["withheld.removed"], (scope, undone, _NEWEST)).fetchall()
+    return Withheld(*_removed(database, scope, [row for row in rows if row[0] not in besides]))
 
 
 def forgotten(database: Database, scope: str) -> dict[str, float]:
@@ -30,16 +31,15 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
 
     Within a transaction.
     """
-    texts, _ = _removed(database, scope, undone=True, besides=(), newest=_ALL)
+    texts, _ = _removed(database, scope, database.execute(SQL["withheld.removed"], (scope, True, _ALL)).fetchall())
     return {each.text: each.at for each in sorted(texts, key=lambda each: each.at)}
 
 
-def _removed(
-    database: Database, scope: str, *, undone: bool, besides: Sequence[str], newest: int
-) -> tuple[list[Forgotten], dict[str, float]]:
-    """Return the texts that were removed and that no memory has again, and the removed sessions with their times."""
-    rows = database.execute(SQL["withheld.removed"], (scope, undone, newest)).fetchall()
-    rows = [row for row in rows if row[0] not in besides]
+def _removed(database: Database, scope: str, rows: Sequence[Sequence[Any]]) -> tuple[list[Forgotten], dict[str, float]]:
+    """Return the texts that were removed and that no memory has again, and the removed sessions with their times.
+
+    rows: of withheld.removed.
+    """
     if not rows:
         return [], {}
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
@@ -106,8 +106,11 @@ def validity(database: Database, scope: str, today: Today | None = None) -> Vali
     """
     if today is None:
         return Validity(withheld(database, scope))
-    day = today.day.isoformat()
-    rows = database.execute(SQL["withheld.lapsed"], (scope, _NEWEST, scope, day, scope, scope)).fetchall()
+    # Both are sent before the first result is waited for.
+    removed = database.execute(SQL["withheld.removed"], (scope, True, _NEWEST))
+    values = (scope, _NEWEST, scope, today.day.isoformat(), scope, scope)
+    rows = database.execute(SQL["withheld.lapsed"], values).fetchall()
+    hidden = Withheld(*_removed(database, scope, removed.fetchall()))
     gone = [text for fate, _, text, *_ in rows if fate == "replaced"]
     again = _active_texts(database, scope, gone) if gone else set()
     lapsed: list[Lapsed] = []
@@ -120,7 +123,7 @@ def validity(database: Database, scope: str, today: Today | None = None) -> Vali
         for words in dict.fromkeys((text, quoted)):
             each = Forgotten(text=words, at=since, replacement=others)
             lapsed.append(Lapsed(fate=fate, id=identity, forgotten=each))
-    return Validity(withheld(database, scope), lapsed, today)
+    return Validity(hidden, lapsed, today)
 
 
 def told_record(database: Database, scope: str, row: Mapping[str, Any], today: Today) -> dict[str, Any]:

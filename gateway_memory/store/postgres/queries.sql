@@ -88,11 +88,11 @@ RETURNING (SELECT token FROM before), ARRAY(SELECT slot FROM hosts WHERE until >
 -- scopes.tables
 SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-AND a.attname = 'scope' AND a.atttypid = 'text'::regtype AND c.relname <> 'sessions' ORDER BY c.relname
+AND a.attname = 'scope' ORDER BY c.relname
 
 -- scopes.graphs
-SELECT relname FROM pg_class JOIN scope ON relname = 'large_vector_' || number
-WHERE key = ANY(%s) AND relnamespace = to_regnamespace(%s)
+SELECT relname FROM pg_class JOIN large ON relname = 'large_vector_' || large.number
+WHERE scope = ANY(%s) AND relnamespace = to_regnamespace(%s)
 
 -- scopes.all_tables
 SELECT relname FROM pg_class

@@ -53,6 +53,9 @@ STEPS: Final = Steps(
         "0009_outdated 0010_counted 0011_operators 0012_encoders".split()
     ),
 )
+_CLEAR_TEXT: Final = (
+    "memories go in clear text to {host}: put sslmode=verify-full and sslrootcert into the connection string"
+)
 _BROKEN: Final = (errors.CheckViolation, errors.ForeignKeyViolation)
 
 
@@ -91,13 +94,16 @@ def _state_of(connection: psycopg.Connection[Any], schema: str) -> SchemaState:
     )
 
 
-def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None = None) -> list[Doubt]:
+def check(
+    dsn: str, schema: str, *, by_migration: bool = False, role: str | None = None, replica: str = ""
+) -> list[Doubt]:
     """Return what may not be meant. Raise StoreError, with what to do, if this version can't work with the schema.
 
     Steps of a newer version that are unknown here do no harm, unless they say that older versions must stop.
 
     by_migration: one may fill the schema; for others, one that is not complete ends the check.
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
+    replica: the connection string of a server that searches read from; "" for none.
     """
     with in_transaction(dsn, schema) as connection:
         _check_version(connection)
@@ -119,7 +125,7 @@ def check(dsn: str, schema: str, *, by_migration: bool = False, role: str | None
             raise StoreError(
                 f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
             )
-        return _doubts(connection)
+        return _doubts(connection) + (_doubts_of_replica(connection, replica, schema) if replica else [])
 
 
 def _check_version(connection: psycopg.Connection[Any]) -> None:
@@ -157,13 +163,7 @@ def _check_role(connection: psycopg.Connection[Any], role: str) -> None:
 def _doubts(connection: psycopg.Connection[Any]) -> list[Doubt]:
     doubts = []
     if host := _clear_text_to(connection):
-        doubts.append(
-            Doubt(
-                "postgres.clear_text",
-                f"memories go in clear text to {host}: put sslmode=verify-full and sslrootcert into the connection "
-                "string",
-            )
-        )
+        doubts.append(Doubt("postgres.clear_text", _CLEAR_TEXT.format(host=host)))
     if connection.execute("SELECT row_security_active('memories')").fetchone() != (True,):
         doubts.append(
             Doubt(
@@ -173,6 +173,20 @@ def _doubts(connection: psycopg.Connection[Any]) -> list[Doubt]:
             )
         )
     return doubts
+
+
+def _doubts_of_replica(connection: psycopg.Connection[Any], replica: str, schema: str) -> list[Doubt]:
+    """Return why searches will not read from a replica. They read from the primary then."""
+    whose = "SELECT journal FROM identity"
+    try:
+        with in_transaction(replica, schema) as other:
+            host = _clear_text_to(other)
+            is_same = other.execute(whose).fetchone() == connection.execute(whose).fetchone()
+    except StoreError as error:
+        return [Doubt("postgres.replica", f"searches can't read from the replica: {error}")]
+    if not is_same:
+        return [Doubt("postgres.replica", "searches don't read from the replica: it holds another memory")]
+    return [Doubt("postgres.clear_text", _CLEAR_TEXT.format(host=host))] if host else []
 
 
 def _clear_text_to(connection: psycopg.Connection[Any]) -> str:

@@ -15,7 +15,6 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.migration import Side, quoted, select
 from gateway_memory.store.journal.sessions import leave_scopes
-from gateway_memory.store.journal.sql import member
 from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
     SQL,
@@ -30,11 +29,7 @@ from recall import TimeoutConnection, as_psycopg
 # Delete scopes from every table.
 
 _ERASING_TIMEOUT_SECONDS: Final = 600.0
-_OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scope = ANY(%s))"
-_OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
-_INDEX: Final = ("vector", "vector_2", "row", "removed", "file", "large_block", "large_word", "large")
-_OF_GRAPH: Final = "EXISTS (SELECT 1 FROM scope WHERE key = ANY(%s))"
-_OF_PLANS: Final = f"{member('body', 'scope')} = ANY(%s)"
+_OF_GRAPH: Final = "EXISTS (SELECT 1 FROM large WHERE scope = ANY(%s))"
 
 
 class ScopeTables:
@@ -76,13 +71,9 @@ class ScopeTables:
         query = SQL["scopes.graphs"]
         graphs = [str(row[0]) for row in connection.execute(query, (keys, self._schema)).fetchall()]
         conditions = [
-            ("told", _OF_SESSIONS, keys),
-            ("plans", _OF_PLANS, keys),
             *((table, _OF_GRAPH, keys) for table in graphs),
-            *((table, _OF_INDEX, keys) for table in _INDEX),
             *((table, "scope = ANY(%s)", keys) for table in tables),
             ("documents", "folder = ANY(%s)", folders),
-            ("sessions", "scope = ANY(%s)", keys),
             ("scope", "key = ANY(%s)", keys),
         ]
         return [

@@ -50,7 +50,8 @@ async def open_shared(
     """
     schema = settings.schema
     metrics = metrics or Metrics()
-    for doubt in await compute(check, dsn, schema):
+    replica = os.environ.get(settings.replica_dsn_env, "")
+    for doubt in await compute(partial(check, dsn, schema, replica=replica)):
         log.warning(doubt.event, reason=doubt.words)
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
@@ -92,6 +93,10 @@ async def open_shared(
         stack.push_async_callback(store.turns.send_last)
         run_in_background(stack, store.turns.run(), "spool")
     rows = PostgresRows(
-        dsn, in_schema(schema), resident_rows=settings.resident_rows, large_rows=settings.large_scope_rows
+        dsn,
+        in_schema(schema),
+        resident_rows=settings.resident_rows,
+        large_rows=settings.large_scope_rows,
+        replica=replica,
     )
     return store, rows
