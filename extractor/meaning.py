@@ -61,8 +61,8 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.2
-_KEEP_BESIDE: Final = 0.0  # of a sentence itself, whose message is worth keeping
+_KEEP: Final = 0.4
+_KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _ABOUT: Final = -1.0  # of an older line that a statement may change
 _KEEP_AT_ALL: Final = -1.8
 _TELLS_OF_CHANGE: Final = 0.6

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -116,7 +117,7 @@ class Talk:
     def own_at_once(self) -> None:
         """Let the owner write a line, and two more while the model works."""
         first, *others = (next(self._own) for _ in range(3))
-        self.own(_meanwhile(first, lambda: [self.telegram.write(self.people[0], text) for text in others]), text=first)
+        self.own(_meanwhile(first, [partial(self.telegram.write, self.people[0], text) for text in others]), text=first)
         self.said += others
         self.wait_for(others[-1])
 
@@ -140,7 +141,7 @@ class Talk:
             self.ask(self.people[person], text, group=self.group)
         others = [(self.people[person], text) for person, text in (second, third)]
         first = others[:1] if joins else others
-        rule = _meanwhile(question, lambda: [self.telegram.write(*each, group=self.group) for each in first])
+        rule = _meanwhile(question, [partial(self.telegram.write, *each, group=self.group) for each in first])
         self.model.rules.insert(0, rule)
         self.ask(self.people[who], question, group=self.group)
         self.wait_for(second[1])
@@ -178,14 +179,15 @@ def calling(text: str, tool: str, **arguments: object) -> Rule:
     return lambda request: call if request.now(text) and not request.tool_results else None
 
 
-def _meanwhile(text: str, write: Callable[[], object]) -> Rule:
+def _meanwhile(text: str, writes: Sequence[Callable[[], None]]) -> Rule:
     """Return a rule that lets people write, once, while the model works on a message."""
-    left = [write]
+    left = [writes]
 
     def rule(request: Request) -> str | None:
         if not (left and request.now(text)):
             return None
-        left.pop()()
+        for write in left.pop():
+            write()
         time.sleep(1)  # the model is at work while a gateway takes in what was written
         return "That is done."
 

@@ -79,7 +79,7 @@ def hour(tmp_path: Path) -> Iterator[Hour]:
             "gateway-memory", "connect", "hermes", "--workspace", found.memory, "--config", tmp_path / "memory.json"
         )
         log = stack.enter_context((tmp_path / "log").open("a"))
-        program = [found.python, "-u", "-m", "gateway.run"]
+        program = [str(found.python), "-u", "-m", "gateway.run"]
         process = subprocess.Popen(program, cwd=tmp_path, env=environment(tmp_path), stdout=log, stderr=log)
         stack.callback(process.wait)
         stack.callback(process.kill)

@@ -254,7 +254,7 @@ def test_conversations_of_astrbot_come_from_its_database(tmp_path: Path) -> None
     for path in (tmp_path, tmp_path / "data", tmp_path / "data/data_v4.db"):
         layout, items = read(path)
         assert (layout, said(items)) == ("astrbot", [("我住在厦门。", "好的。"), ("The kayak is orange.", "Noted.")])
-    assert {item.episode.at for item in items if isinstance(item, EpisodeItem)} == {1772625600.0}
+        assert {item.episode.at for item in items if isinstance(item, EpisodeItem)} == {1772625600.0}
 
 
 def test_a_workspace_of_qwenpaw_has_its_days_in_folders(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_workspace_of_qwenpaw_has_its_days_in_folders(tmp_path: Path) -> None:
     put(tmp_path / "digest/boats.md", "# Boats\n\nBuilds wooden boats.\n")
     layout, items = read(tmp_path)
     notes = {item.file: item.text for item in items if isinstance(item, NoteItem)}
-    assert (layout, notes.keys()) == ("openclaw", {"memory/2026-06-29-boat.md", "memory/digest-boats.md"})
+    assert (layout, set(notes)) == ("openclaw", {"memory/2026-06-29-boat.md", "memory/digest-boats.md"})
     assert "teal" in notes["memory/2026-06-29-boat.md"]
     assert "session_id" not in notes["memory/2026-06-29-boat.md"]
     assert day_of_file("memory/2026-06-29/boat.md") == day_of_file("memory/2026-06-29-boat.md") == "2026-06-29"
