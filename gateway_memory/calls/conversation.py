@@ -440,6 +440,7 @@ class ConversationCalls(Calls):
         """
         speaker = _who(self._opened(), facts)
         if isinstance(speaker, Refused):
+            log.warning("speaker.refused", reason=speaker.reason)
             raise RefusedError(speaker.reason)
         session = await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
         key = ""
