@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import asyncio
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
+_RENEWED_SECONDS: Final = 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
 
 
@@ -104,6 +105,29 @@ class Requests(Table):
     async def answer(self, request: Request, answer: str) -> None:
         """Record the answer to a request that began. The answer is not empty."""
         await self._change(EVERY, f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
+
+    async def keep(self, request: Request, answer: Mapping[str, Any], at: float) -> dict[str, Any]:
+        """Keep the answer to a request that was done already, durably; return it, or the one that is there before."""
+        body = json.dumps(answer)
+
+        def work(database: Database) -> str:
+            row = (request.call, request.caller, request.id, request.scope, at, body)
+            database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
+            query = "INSERT INTO requests (call, caller, id, scope, at, answer) VALUES (?, ?, ?, ?, ?, ?)"
+            if database.execute(f"{query} ON CONFLICT DO NOTHING", row).rowcount:
+                return body
+            return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
+
+        kept: dict[str, Any] = json.loads(await self._write(EVERY, work))
+        return kept
+
+    async def answers(self, call: str, caller: str, at: float) -> dict[str, dict[str, Any]]:
+        """Return all answers that a caller was given, by the ids of the requests. They stay for seven days from now."""
+        query = "SELECT id, answer, at FROM requests WHERE call = ? AND caller = ? AND answer <> ''"
+        rows = await self._rows(EVERY, query, call, caller)
+        if any(since < at - _RENEWED_SECONDS for _, _, since in rows):
+            await self._change(EVERY, "UPDATE requests SET at = ? WHERE call = ? AND caller = ?", at, call, caller)
+        return {str(identity): json.loads(answer) for identity, answer, _ in rows}
 
     async def forget(self, request: Request) -> None:
         """Record that a request has done nothing, so that a repeat of it is new."""
