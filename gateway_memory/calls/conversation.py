@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +20,7 @@ from gateway_memory.edge.content import (
     is_untrusted,
     milliseconds_of,
     text_of,
+    texts_of,
     well_formed,
 )
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
@@ -274,7 +275,7 @@ class ConversationCalls(Calls):
         provenance: str = "",
         sender: str = "",
         sender_name: str = "",
-        replaces: str = "",
+        replaces: Sequence[str] = (),
     ) -> int:
         """Accept a turn. It is durable when this returns, and is processed in the background.
 
@@ -290,8 +291,8 @@ class ConversationCalls(Calls):
         sender, sender_name: in a room, who speaks: an id that stays, and what others call them. By default, the sender
         of the facts by which `session_of` returned the session; a name alone is its own id.
 
-        replaces: the `turn_id` of the turn whose place this one takes, since the user has edited the message. What was
-        learnt from that one is taken back, it is not quoted any more, and `/memory undo` brings it back.
+        replaces: the `turn_id` of each turn whose place this one takes, since the user has edited the message. What was
+        learnt from those is taken back, they are not quoted any more, and `/memory undo` brings them back.
 
         What a host puts into a person's turn is cut: stamps, envelopes, runtime context, quoted replies. A turn in
         which the host alone speaks, such as a heartbeat or a scheduled run, is not kept.
@@ -316,8 +317,9 @@ class ConversationCalls(Calls):
         by = speaking(session, text_of(sender, "sender"), text_of(sender_name, "sender_name"))
         async with session.writing:
             await opened.starter.ready_to_write(session)
-            if replaces and replaces != turn_id:
-                await _take_back(opened, session, replaces)
+            for each in texts_of(replaces, "replaces"):
+                if each != turn_id:
+                    await _take_back(opened, session, each)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
             said, answer = await opened.intake.heard(message, answer)

@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
 from gateway_memory.ground import EVERY, Database
-from gateway_memory.store.journal.sql import SqlConnection, Table
+from gateway_memory.store.journal.sql import AMONG, SqlConnection, Table
 
 if TYPE_CHECKING:
     import asyncio
@@ -106,13 +106,20 @@ class Requests(Table):
         """Record the answer to a request that began. The answer is not empty."""
         await self._change(EVERY, f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
 
-    async def keep(self, request: Request, answer: Mapping[str, Any], at: float) -> dict[str, Any]:
-        """Keep the answer to a request that was done already, durably; return it, or the one that is there before."""
+    async def keep(
+        self, request: Request, answer: Mapping[str, Any], at: float, *, anew: bool = False
+    ) -> dict[str, Any]:
+        """Keep the answer to a request that was done already, durably; return it, or the one that is there before.
+
+        anew: whether it takes the place of the one that is there.
+        """
         body = json.dumps(answer)
 
         def work(database: Database) -> str:
             row = (request.call, request.caller, request.id, request.scope, at, body)
             database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
+            if anew:
+                database.execute(f"DELETE FROM requests WHERE {_ONE}", _key(request))
             query = "INSERT INTO requests (call, caller, id, scope, at, answer) VALUES (?, ?, ?, ?, ?, ?)"
             if database.execute(f"{query} ON CONFLICT DO NOTHING", row).rowcount:
                 return body
@@ -121,10 +128,18 @@ class Requests(Table):
         kept: dict[str, Any] = json.loads(await self._write(EVERY, work))
         return kept
 
-    async def answers(self, call: str, caller: str, at: float) -> dict[str, dict[str, Any]]:
-        """Return all answers that a caller was given, by the ids of the requests. They stay for seven days from now."""
+    async def answers(
+        self, call: str, caller: str, at: float, *, among: Sequence[str] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Return the answers that a caller was given, by the ids of the requests. They stay for seven days from now.
+
+        among: the ids that are looked for; None for all.
+        """
         query = "SELECT id, answer, at FROM requests WHERE call = ? AND caller = ? AND answer <> ''"
-        rows = await self._rows(EVERY, query, call, caller)
+        values = [call, caller]
+        if among is not None:
+            query, values = f"{query} AND id IN {AMONG}", [*values, json.dumps(among)]
+        rows = await self._rows(EVERY, query, *values)
         if any(since < at - _RENEWED_SECONDS for _, _, since in rows):
             await self._change(EVERY, "UPDATE requests SET at = ? WHERE call = ? AND caller = ?", at, call, caller)
         return {str(identity): json.loads(answer) for identity, answer, _ in rows}
