@@ -73,13 +73,17 @@ def chat_stream(*words: str, reason: str = "stop", **values: Any) -> Answer:
 
 
 class Upstream:
-    """The server. script: answers, in their order; then `always`. asked: the requests that came."""
+    """The server. script: answers, in their order; then `always`. asked: the requests that came.
+
+    left: how many clients went away before the end of an answer.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.script: deque[Answer] = deque()
         self.always: Callable[[Asked], Answer] = _usual
         self.port = 0
+        self.left = 0
 
     @property
     def url(self) -> str:
@@ -94,7 +98,36 @@ def _usual(asked: Asked) -> Answer:
         return Answer(
             pieces=[b'{"object":"list","data":[{"id":"scripted","object":"model","created":1,"owned_by":"me"}]}']
         )
-    return chat_stream("I ", "see.") if asked.json.get("stream") else chat()
+    try:
+        streams = asked.json["stream"] is True
+    except (ValueError, RecursionError, LookupError, TypeError):
+        streams = False
+    return chat_stream("I ", "see.") if streams else chat()
+
+
+def _send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    handler.send_response(answer.status)
+    handler.send_header("content-type", answer.kind)
+    for name, value in answer.headers.items():
+        handler.send_header(name, value)
+    if len(answer.pieces) == 1 and not answer.breaks:
+        handler.send_header("content-length", str(len(answer.pieces[0])))
+    else:
+        handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    for number, piece in enumerate(answer.pieces, 1):
+        if answer.holds and number == len(answer.pieces):
+            answer.holds.wait(60)
+        if len(answer.pieces) == 1 and not answer.breaks:
+            handler.wfile.write(piece)
+        else:
+            handler.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        handler.wfile.flush()
+    if answer.breaks:
+        handler.connection.close()
+        handler.close_connection = True
+    elif len(answer.pieces) > 1:
+        handler.wfile.write(b"0\r\n\r\n")
 
 
 @contextmanager
@@ -112,41 +145,21 @@ def upstream() -> Iterator[Upstream]:
             served.asked.append(asked)
             answer = served.script.popleft() if served.script else served.always(asked)
             try:
-                self._send(answer)
+                _send(self, answer)
             except OSError:
+                served.left += 1
                 self.close_connection = True
-
-        def _send(self, answer: Answer) -> None:
-            self.send_response(answer.status)
-            self.send_header("content-type", answer.kind)
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            if len(answer.pieces) == 1 and not answer.breaks:
-                self.send_header("content-length", str(len(answer.pieces[0])))
-            else:
-                self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for number, piece in enumerate(answer.pieces, 1):
-                if answer.holds and number == len(answer.pieces):
-                    answer.holds.wait(60)
-                if len(answer.pieces) == 1 and not answer.breaks:
-                    self.wfile.write(piece)
-                else:
-                    self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-                self.wfile.flush()
-            if answer.breaks:
-                self.connection.close()
-                self.close_connection = True
-            elif len(answer.pieces) > 1:
-                self.wfile.write(b"0\r\n\r\n")
 
         do_GET = do_POST = answer  # noqa: N815 - the names of http.server
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 256
+
+    server = Server(("127.0.0.1", 0), Handler)
     served.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

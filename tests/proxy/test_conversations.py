@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
+import httpx2
+import pytest
 from fronted import Front, assistant, user
 from upstream import chat, chat_stream
 
@@ -53,7 +56,7 @@ def test_each_request_begins_with_the_whole_of_the_one_before(front: Front) -> N
         front.flush()
     ours = [body for body in front.model.bodies() if body["messages"][0]["content"].startswith("Be brief.")]
     assert len(ours) == 12
-    assert all(begins_with(later, earlier) for earlier, later in zip(ours, ours[1:], strict=False))
+    assert all(begins_with(later, earlier) for earlier, later in pairwise(ours))
     assert any("colour10" in message["content"] for message in ours[-1]["messages"])
     assert len(front.turns("prefix")) == 24
 
@@ -84,7 +87,7 @@ def test_a_task_of_the_client_passes_untouched_and_is_kept_nowhere(front: Front)
     base, who = host(front), webui("tasks", "t1")
     front.say(base, user("Remember that the boat is blue."), **who)
     tasks = [
-        "### Task:\nGenerate a concise title summarizing the chat history.\n<chat_history>\nUSER: Remember\n</chat_history>",
+        "### Task:\nGenerate a concise title.\n<chat_history>\nUSER: Remember\n</chat_history>",
         "### Task:\nYou are an autocompletion system.\n<type>General</type>\n<text>Remember that</text>\n### Output:",
         "Provide a concise, 5-word-or-less title for the conversation, using title case.\nUser: Remember that …",
         "Sum this up in three words, and nothing else.\n\nUser: Remember that the boat is blue.\nAI: I see.",
@@ -170,7 +173,7 @@ def test_without_an_id_a_conversation_is_told_by_its_words(front: Front) -> None
         front.say(base, *history)
         history.append(assistant("I see."))
     bodies = front.model.bodies()
-    assert all(begins_with(later, earlier) for earlier, later in zip(bodies, bodies[1:], strict=False))
+    assert all(begins_with(later, earlier) for earlier, later in pairwise(bodies))
     turns = front.turns("words")
     assert len({turn["session"] for turn in turns}) == 1
     front.say(base, *history[-2:], user("A client that keeps the last exchange alone."))
@@ -227,7 +230,11 @@ def test_pictures_and_unknown_fields_go_through(front: Front) -> None:
     front.flush()
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "low"}}
     parts = [picture, {"type": "text", "text": "Is this the vase?"}]
-    body = {"model": "m", "messages": [{"role": "user", "content": parts, "name": "me"}], "x_own": {"a": [1, None, 0.5]}}
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": parts, "name": "me"}],
+        "x_own": {"a": [1, None, 0.5]},
+    }
     front.post(base, body)
     sent = front.model.bodies()[-1]
     assert sent["x_own"] == body["x_own"]
@@ -240,10 +247,8 @@ def test_a_broken_stream_keeps_the_users_words_and_the_next_try_is_the_same_turn
     base, who = host(front), webui("broken", "x1")
     front.model.script.append(chat_stream("The ", "well", breaks=True))
     body = {"model": "m", "stream": True, "messages": [user("Remember that the hut is open.")]}
-    try:
+    with pytest.raises(httpx2.RemoteProtocolError):  # as the upstream's stream broke, so does ours
         front.post(base, body, **who)
-    except Exception as error:  # noqa: BLE001 - the stream ends without its end, as the upstream's did
-        assert "peer" in str(error) or "incomplete" in str(error)
     assert said(front, "broken") == [("Remember that the hut is open.", "")]
     front.post(base, body, **who)
     assert said(front, "broken") == [("Remember that the hut is open.", "I see.")]
@@ -251,6 +256,8 @@ def test_a_broken_stream_keeps_the_users_words_and_the_next_try_is_the_same_turn
 
 def test_documents_that_a_client_puts_around_the_words_are_not_the_words(front: Front) -> None:
     base, who = host(front), webui("docs", "d1")
-    around = "### Task:\nRespond to the user query using the provided context.\n<context>\nThe moon is near.\n</context>\n"
+    around = (
+        "### Task:\nRespond to the user query using the provided context.\n<context>\nThe moon is near.\n</context>\n"
+    )
     front.say(base, user(f"{around}Remember that the map is old."), **who)
     assert said(front, "docs") == [("Remember that the map is old.", "I see.")]

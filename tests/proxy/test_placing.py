@@ -1,4 +1,4 @@
-"""What is put into a conversation stays where it was put, byte for byte, and an edited message leaves nothing behind."""
+"""What is put into a conversation stays there, byte for byte, and an edited message leaves nothing behind."""
 
 import json
 from collections.abc import AsyncIterator

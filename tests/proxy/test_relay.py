@@ -2,6 +2,7 @@
 
 import json
 
+import httpx2
 from fronted import Front, user
 from upstream import Answer, chat, chat_stream
 
@@ -14,8 +15,6 @@ def test_without_a_token_a_request_goes_through_as_it_came(front: Front) -> None
         "x": [1e3, None],
     }
     body = json.dumps(said, indent=3).encode()
-    import httpx2
-
     response = httpx2.post(
         f"{front.served.url}/openai/v1/chat/completions?api-version=2",
         content=body,

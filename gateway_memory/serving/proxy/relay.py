@@ -31,7 +31,7 @@ _SILENT_SECONDS: Final = 600.0
 """How long an upstream may think without a byte."""
 _RETRIES: Final = 2
 """Of connecting alone: a request that was sent is never sent again."""
-_PATH: Final = re.compile(r"(?:v1|api)(?:/[A-Za-z0-9_:@-][A-Za-z0-9_.:@-]*)+")
+_PATH: Final = re.compile(r"(?:v1|api)(?:/[A-Za-z0-9_:-][A-Za-z0-9_.:-]*)+")
 _STREAMS: Final = ("text/event-stream", "application/x-ndjson")
 
 Finish = Callable[[Heard], Awaitable[None]]
