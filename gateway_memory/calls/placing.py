@@ -64,6 +64,10 @@ class PlacingCalls(ConversationCalls):
             return Placement()
         withheld = await opened.storage.ledger.withheld(session.scope.key)
         opening = _cut(withheld, known[name])
+        if not session.in_context.is_placed:
+            session.in_context.is_placed = True
+            if opening != session.opening:  # a process before this one has placed it
+                session.in_context.reopen(opening)
         known = {identity: given for identity, given in known.items() if not identity.startswith(_OPENING)}
         return Placement(
             opening=opening,

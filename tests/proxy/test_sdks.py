@@ -186,7 +186,7 @@ def test_responses_by_history_and_by_the_stored_reply(front: Front, base: str, p
         assert following.get_final_response().output_text == "I see."
     sent = front.model.bodies()[-1]
     assert "Bello" in json.dumps(sent)
-    assert sent["input"][0]["content"][-1] == said[0]["content"][0]  # type: ignore[index]
+    assert sent["input"][0]["content"][-1] == said[0]["content"][0]
 
 
 def test_anthropic_whole_streamed_and_with_tools(front: Front, base: str, person: str) -> None:
@@ -212,10 +212,11 @@ def test_anthropic_whole_streamed_and_with_tools(front: Front, base: str, person
     ask: Any = {"role": "user", "content": "Look outside."}
     client.messages.create(model="m", max_tokens=9, messages=[ask])
     result: Any = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "it rains"}]}
+    called: Any = {"role": "assistant", "content": [use]}
     client.messages.create(
         model="m",
         max_tokens=9,
-        messages=[ask, {"role": "assistant", "content": [use]}, result],  # type: ignore[list-item]
+        messages=[ask, called, result],
     )
     one, two = front.model.bodies()[-2:]
     assert two["messages"][0] == one["messages"][0]
@@ -248,7 +249,7 @@ def test_ollamas_own_form(front: Front, base: str, person: str) -> None:
     reply = front.post(base.removesuffix("/v1"), said, path="api/chat")
     assert reply.content == b"".join(pieces)
     assert front.model.asked[-1].path == "/api/chat"
-    assert (front.turns(person)[0]["user"], front.turns(person)[0]["reply"]) == (said["messages"][0]["content"], "Yes.")  # type: ignore[index]
+    assert (front.turns(person)[0]["user"], front.turns(person)[0]["reply"]) == (said["messages"][0]["content"], "Yes.")
 
 
 @pytest.mark.parametrize("streams", [False, True])
