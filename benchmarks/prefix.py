@@ -56,9 +56,9 @@ def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
 
 
 def is_of_talk(body: dict[str, Any]) -> bool:
-    """Return whether a request is one of the talk that is compared."""
-    last = body.get("messages", body.get("input"))[-1]
-    return FIRST in json.dumps(body) and "Remember that gate" not in json.dumps(last)
+    """Return whether a request is one of the talk that is compared: the opening of another one may quote it."""
+    _, messages = texts_of(body)
+    return FIRST in messages[0]
 
 
 @contextmanager
