@@ -4,7 +4,8 @@
 
 A provider caches what a request has in common with one before, so that each change in the middle is paid again. A talk
 goes on turn by turn, and after each turn something is learnt in another talk. Printed are, for each way, the requests
-that begin with the whole of the one before, those whose system prompt stayed, and whether the model was told at the end
+that begin with the whole of the one before, or with all that stood before the newest words of the person, as where a
+host drops what it was given after each reply; those whose system prompt stayed; and whether the model was told at the end
 what was learnt last. The gateways are the real ones, which `make test-gateways` installs, with a model on loopback.
 """
 
@@ -30,7 +31,7 @@ FIRST = "Good morning, this talk goes on."
 
 def texts_of(body: dict[str, Any]) -> tuple[str, list[str]]:
     """Return the system prompt of a request, and its messages, each as JSON."""
-    messages = body.get("messages", body.get("input"))
+    messages: list[dict[str, Any]] = body["messages"] if "messages" in body else body["input"]
     outside = json.dumps(body.get("system", body.get("instructions", "")))
     system = [each for each in messages if each.get("role") in ("system", "developer")]
     others = [each for each in messages if each.get("role") not in ("system", "developer")]
@@ -45,14 +46,19 @@ def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
     ours = [texts_of(body) for body in bodies() if is_of_talk(body)]
     pairs = list(pairwise(ours))
     whole = sum(two[0] == one[0] and two[1][: len(one[1])] == one[1] for one, two in pairs)
-    before = sum(two[0] == one[0] and two[1][: len(one[1]) - 1] == one[1][:-1] for one, two in pairs)
+    before = sum(two[0] == one[0] and two[1][: newest(one[1])] == one[1][: newest(one[1])] for one, two in pairs)
     system = sum(two[0] == one[0] for one, two in pairs)
     knows = any(f"colour{turns - 2}" in text for text in (ours[-1][0], *ours[-1][1]))
     print(
-        f"{name:18} {whole:3} of {len(pairs)} begin with the whole of the one before, {before} up to its last message; "
+        f"{name:18} {whole:3} of {len(pairs)} begin with the whole of the one before, {before} up to its newest words; "
         f"{system} with its system prompt; told what was learnt last: {'yes' if knows else 'no'}",
         flush=True,
     )
+
+
+def newest(messages: Sequence[str]) -> int:
+    """Return the place of the last message with words of the person: a host may add messages of its own."""
+    return max(at for at, text in enumerate(messages) if FIRST in text or "which colour has gate" in text)
 
 
 def is_of_talk(body: dict[str, Any]) -> bool:
@@ -143,7 +149,9 @@ def nanobot(folder: Path) -> Iterator[dict[str, tuple[Talk, Bodies]]]:
     with stub_model() as model, connected(install(), model, folder) as host:
 
         def say(talk: str, text: str) -> None:
-            place = {} if talk == "talk" else {"channel": "discord", "chat_id": "77", "metadata": {"guild_id": None}}
+            place: dict[str, Any] = (
+                {} if talk == "talk" else {"channel": "discord", "chat_id": "77", "metadata": {"guild_id": None}}
+            )
             host.ask("1|zoe" if talk == "talk" else "2", text, **place)
             time.sleep(1)  # the rules read the turn
 

@@ -245,7 +245,7 @@ def test_ollamas_own_form(front: Front, base: str, person: str) -> None:
     ]
     pieces = [json.dumps(line).encode() + b"\n" for line in lines]
     front.model.script.append(Answer(pieces=pieces, kind="application/x-ndjson"))
-    said = {"model": "m", "messages": [{"role": "user", "content": "Remember that the oar is broken."}]}
+    said: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Remember that the oar is broken."}]}
     reply = front.post(base.removesuffix("/v1"), said, path="api/chat")
     assert reply.content == b"".join(pieces)
     assert front.model.asked[-1].path == "/api/chat"
