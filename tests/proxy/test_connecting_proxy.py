@@ -13,6 +13,8 @@ from upstream import upstream
 from gateway_memory.cli.main import main
 from gateway_memory.serving.access import ClientTokens
 
+pytestmark = pytest.mark.xdist_group("service")
+
 
 def test_each_person_gets_a_base_url_that_works_and_the_config_is_taken_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

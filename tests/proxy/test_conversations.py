@@ -10,6 +10,8 @@ import pytest
 from fronted import Front, assistant, user
 from upstream import chat, chat_stream
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
 Messages = list[dict[str, Any]]
 
 

@@ -12,6 +12,8 @@ from patience import holds, seconds
 from served import service, written
 from upstream import chat, chat_stream, upstream
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
 
 def request_of(
     front: Front, token: str, *, path: str = "/v1/chat/completions", stream: bool = True, text: str

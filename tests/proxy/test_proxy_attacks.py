@@ -15,6 +15,8 @@ from upstream import Answer, upstream
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
 KEY = "sk-secret-of-the-client-8731"
 WORDS = "the orchid blooms at midnight"
 
@@ -149,6 +151,11 @@ def test_no_upstream_gets_what_is_ours(front: Front) -> None:
     assert "cookie" not in sent.headers
     assert not any(name.startswith("x-gateway-memory") for name in sent.headers)
     assert "gm-" not in json.dumps(dict(sent.headers)) + sent.path
+    named = {"x-openwebui-user-id": "u7", "x-openwebui-user-email": "u7@example.org", "x-openwebui-chat-id": "c7"}
+    front.say(front.base(front.served.tokens["main"]), user("Hello"), **named)
+    assert not any("u7" in value for value in front.model.asked[-1].headers.values()), (
+        "the model need not know the person"
+    )
 
 
 def test_line_breaks_in_headers_and_huge_bodies_are_refused(front: Front) -> None:

@@ -3,8 +3,11 @@
 import json
 
 import httpx2
+import pytest
 from fronted import Front, user
 from upstream import Answer, chat, chat_stream
+
+pytestmark = pytest.mark.xdist_group("service")
 
 
 def test_without_a_token_a_request_goes_through_as_it_came(front: Front) -> None:

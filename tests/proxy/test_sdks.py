@@ -11,6 +11,8 @@ from fronted import Front
 from pydantic import BaseModel
 from upstream import Answer, chat, chat_stream
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
 TOOL: Any = {
     "type": "function",
     "function": {"name": "look", "description": "looks", "parameters": {"type": "object", "properties": {}}},

@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway_memory.calls.placing import Placement
 from gateway_memory.commands.command import phrase
 from gateway_memory.config.settings import ProxySettings
 from gateway_memory.errors import GatewayMemoryError
@@ -149,14 +148,23 @@ class Proxy:
             return _own(form, found, given.answer)
         changed = given.body if given.body is not None else found if tag else None
         content = raw if changed is None else json.dumps(changed, separators=(",", ":")).encode()
-        return await self._relayed(request, path, content, given, Reading(form, streams=form.streams(found)))
+        reading = Reading(form, streams=form.streams(found))
+        family = speaker.family if speaker else ""
+        return await self._relayed(request, path, content, given, reading, family=family)
 
     async def _relayed(
-        self, request: Request, path: str, content: bytes | None, given: Given, reading: Reading | None
+        self,
+        request: Request,
+        path: str,
+        content: bytes | None,
+        given: Given,
+        reading: Reading | None,
+        *,
+        family: str = "",
     ) -> Response:
         url = address(self._settings.upstream, path, request.url.query)
         try:
-            answer = await ask(self._client, request.method, url, request.headers, content)
+            answer = await ask(self._client, request.method, url, request.headers, content, family=family)
         except UnreachableError as error:
             message = f"the model's server could not be reached ({error})"
             problem = {"error": {"message": message, "type": "upstream_unreachable", "code": None, "param": None}}
@@ -207,9 +215,8 @@ class Proxy:
             before = await memory.placed(session)
         if again and len(before.outcomes) > 1:  # that one went on: this is another
             conversation = await self._begun(home, asked, memory)
-            session, before = await speaker.session(memory, conversation), Placement()
+            session, again = await speaker.session(memory, conversation), False
             before = await memory.placed(session)
-            again = False
         placement, outcome = before, before.outcomes.get(message.id, _NOTHING)
         if asked.is_new:
             end = self._ends.get(session.session_id)

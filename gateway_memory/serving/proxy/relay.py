@@ -69,26 +69,29 @@ def is_path(path: str) -> bool:
     return _PATH.fullmatch(path) is not None
 
 
-def _sent(headers: Headers) -> list[tuple[str, str]]:
+def _sent(headers: Headers, family: str) -> list[tuple[str, str]]:
     """Return the headers that the upstream gets. A token of ours is no key of its."""
+    ours = (_OWN, family) if family else (_OWN,)
     kept = [
         (name, value)
         for name, value in headers.items()
-        if name not in _NOT_SENT and not name.startswith(_OWN) and not is_ours(value)
+        if name not in _NOT_SENT and not name.startswith(ours) and not is_ours(value)
     ]
     return [*kept, ("accept-encoding", "identity")]
 
 
 async def ask(
-    client: httpx2.AsyncClient, method: str, url: str, headers: Headers, content: bytes | None
+    client: httpx2.AsyncClient, method: str, url: str, headers: Headers, content: bytes | None, *, family: str = ""
 ) -> httpx2.Response:
     """Send a request on, and return the answer whose body is still to come.
+
+    family: what the headers begin with that a host meant for us alone; "" for none.
 
     Raises:
         UnreachableError: the upstream does not answer.
     """
     try:
-        request = client.build_request(method, url, headers=_sent(headers), content=content)
+        request = client.build_request(method, url, headers=_sent(headers, family), content=content)
         return await client.send(request, stream=True)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         log.warning("proxy.upstream_failed", error=type(error).__name__)

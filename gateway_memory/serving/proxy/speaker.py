@@ -27,7 +27,7 @@ _OWN: Final = "proxy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """How a host names who speaks. user, name, chat: its headers.
+    """How a host names who speaks. user, name, chat: its headers. family: what all of its headers begin with.
 
     sends_all: whether each of its requests has the whole conversation, so that an edit of the first message shows.
     """
@@ -36,6 +36,7 @@ class Host:
     user: str
     name: str = ""
     chat: str = ""
+    family: str = ""
     sends_all: bool = False
 
 
@@ -46,9 +47,15 @@ HOSTS: Final = (
         user="x-openwebui-user-id",
         name="x-openwebui-user-name",
         chat="x-openwebui-chat-id",
+        family="x-openwebui-",
         sends_all=True,
     ),
-    Host(channel="litellm", user="x-litellm-user_api_key_user_id", name="x-litellm-user_api_key_user_email"),
+    Host(
+        channel="litellm",
+        user="x-litellm-user_api_key_user_id",
+        name="x-litellm-user_api_key_user_email",
+        family="x-litellm-user_api_key",
+    ),
 )
 
 _TAG: Final = re.compile(r"^[ \t]*\[?gateway-memory[: \t]+(gm-[A-Za-z0-9_-]{20,100})\]?[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -59,7 +66,8 @@ _OURS: Final = re.compile(r"gm-[A-Za-z0-9_-]{20,100}")
 class Speaker:
     """Who asks. agent: whose memory. facts: of a host's user; None where the token is that of `scope` alone.
 
-    chat: the client's id of the conversation, or "". sends_all: see `Host`.
+    chat: the client's id of the conversation, or "". sends_all: see `Host`. family: of the headers that were meant for
+    us, and that say more of a person than a model's server need know; "" for none.
     """
 
     agent: str
@@ -68,6 +76,7 @@ class Speaker:
     chat: str = ""
     channel: str = _OWN
     sends_all: bool = False
+    family: str = ""
 
     async def home(self, memory: GatewayMemory) -> Scope:
         """Return the scope by which conversations of this speaker are found.
@@ -167,7 +176,14 @@ def _speaker(grant: Grant, host: Host, user: str, name: str, chat: str) -> Speak
     if not user.strip():
         return None
     facts = Facts(key="proxy", channel=host.channel, chat_type="direct", sender_id=user, sender_name=name)
-    return Speaker(agent=grant.agent, facts=facts, chat=chat, channel=host.channel, sends_all=host.sends_all)
+    return Speaker(
+        agent=grant.agent,
+        facts=facts,
+        chat=chat,
+        channel=host.channel,
+        sends_all=host.sends_all,
+        family=host.family,
+    )
 
 
 REFUSED: Final = (RefusedError, UsageError)
