@@ -24,7 +24,6 @@ from fronted import Front
 from served import service, written
 from upstream import Answer, chat, chat_stream, upstream
 
-MEMORIES = 1000
 TALKS = 200
 PIECES = 2000
 STEPS = 5
@@ -66,9 +65,9 @@ class Bench:
         self.client.post(f"{base}/chat/completions", json={"model": "m", "messages": messages}, headers=headers)
         return self.came - started
 
-    def learn(self) -> None:
+    def learn(self, memories: int) -> None:
         """Let the service keep memories."""
-        for number in range(MEMORIES):
+        for number in range(memories):
             said = f"Box {number} of shelf {number % 37} holds {number * 7919 % 10007} screws."
             body = {"id": str(number), "speaker": {"key": "k", **SPEAKER}, "content": said}
             self.front.served.answer("save_fact", body)
@@ -77,7 +76,7 @@ class Bench:
     def times(self, turns: int) -> None:
         """Measure requests, one after the other; each way in turn, so that all find the same machine."""
         relayed, remembered, recalled = [], [], []
-        ask: Callable[[int], str] = lambda turn: f"What holds box {turn * 31 % MEMORIES} of its shelf?"  # noqa: E731
+        ask: Callable[[int], str] = lambda turn: f"What holds box {turn * 31 % 97} of its shelf?"  # noqa: E731
         with self.front.served.client() as service_client:
             for turn in range(turns):
                 messages = [{"role": "user", "content": ask(turn)}]
@@ -130,6 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=300)
     parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--memories", type=int, default=1000)
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, upstream() as model:
         folder = Path(name)
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path.write_text(json.dumps(config), "utf-8")
         with service(path, workspaces={"main": workspace}) as running:
             bench = Bench(Front(running, model, workspace))
-            bench.learn()
+            bench.learn(args.memories)
             bench.times(args.turns)
             bench.pieces()
             bench.memory(args.requests)
