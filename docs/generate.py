@@ -22,6 +22,7 @@ import gateway_memory
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
+from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
@@ -209,6 +210,7 @@ def python_calls(_: Language) -> Iterator[str]:
     for title, group in (
         ("A whole reply", ReplyingCalls),
         ("In a conversation", ConversationCalls),
+        ("A context that stays where it was put", PlacingCalls),
         ("Asking and saving", MemoryCalls),
     ):
         yield from (f"### {title}", "")
@@ -223,6 +225,7 @@ def python_types(_: Language) -> Iterator[str]:
         BlockingMemory,
         gateway_memory.Session,
         gateway_memory.Context,
+        gateway_memory.Placement,
         Hit,
         gateway_memory.Facts,
         gateway_memory.Speaker,

@@ -3,6 +3,7 @@
 from extractor import Candidate as Candidate
 from extractor import Turn as Turn
 
+from .calls.placing import Placement as Placement
 from .capture.reader import Extract as Extract
 from .config.load import load_config as load_config
 from .config.settings import Config as Config

@@ -200,17 +200,15 @@ class Chat:
     guessed: bool = False
 
 
-def chat_of_key(key: str, channel: str, *, own_ids: bool) -> Chat:
+def chat_of_key(key: str) -> Chat:
     """Return the chat that a session key names.
 
-    The function reads OpenClaw's keys (`agent:<id>:[<channel>:[<account>:]]direct:<peer>`, `…:group:<id>`) and keys of
-    the form `<channel>:<chat>`. Any other key names nothing.
-
-    channel: the message's channel. own_ids: whether direct chats there have ids of their own.
+    The function reads OpenClaw's keys (`agent:<id>:[<channel>:[<account>:]]direct:<peer>`, `…:group:<id>`). Any other
+    key is the host's own, and names nothing.
     """
     head, *parts = key.split(":")
     if head.lower() != "agent":
-        return chat_of_id(key, channel, own_ids=own_ids) if _is_channel(head, channel) and parts else Chat()
+        return Chat()
     parts = parts[1:]
     words = [part.lower() for part in parts]
     kinds = _DIRECT_IN_KEYS | _ROOMS_IN_KEYS
@@ -277,7 +275,7 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     """
     known = checked(facts)
     declared = {channel_name(name): what for name, what in settings.channels.items()}.get(known.channel, "")
-    of_key = chat_of_key(known.key, known.channel, own_ids=bool(declared))
+    of_key = chat_of_key(known.key)
     if known.chat_type in _ROOM_TYPES:
         speaker = _room(known, of_key)
     elif known.chat_type in _DIRECT_TYPES or (not known.chat_type and declared == "owner"):

@@ -73,6 +73,8 @@ class InContext:
         self._opening = ""
         self._withheld: dict[str, Withheld] = {}
         """The text that was forgotten since the opening was built, by scope."""
+        self.is_placed = False
+        """Whether the opening is the one that was placed in the conversation, and stays."""
         self.partial = False
         """Whether a part of the opening was late or failed. The opening says so in its last line."""
         self._in_opening: frozenset[_Item] = frozenset()
@@ -107,6 +109,11 @@ class InContext:
     def told(self) -> "tuple[Told, ...]":
         """What the lines say that are in the context."""
         return (self._told, self._opening_told) if self._has_opening or self.opens_reply else (self._told,)
+
+    def reopen(self, text: str) -> None:
+        """Record that the context begins with an opening of before, whose memories are known by their text alone."""
+        self._clear()
+        self.open_with(text, [])
 
     def tell(self, block: str) -> None:
         """Record the text of a block that was injected. It stays in the context unless that is ephemeral."""

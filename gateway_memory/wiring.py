@@ -110,7 +110,7 @@ class OpenMemory:
             Merger(runtime, storage, reader.corrects),
             PlanExecutor(runtime, storage, announcer, sessions),
         )
-        changes = MemoryChanges(runtime, storage, merger, executor)
+        self.changes = changes = MemoryChanges(runtime, storage, merger, executor)
         filing = Filing(runtime, merger, executor, changes)
         rules, batch = RulesStage(runtime, storage, filing, changes), BatchStage(runtime, storage, filing, reader)
         self.processor = processor = TurnProcessor(runtime, storage, executor, rules, batch)

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +20,7 @@ from gateway_memory.edge.content import (
     is_untrusted,
     milliseconds_of,
     text_of,
+    texts_of,
     well_formed,
 )
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
@@ -110,6 +111,8 @@ class Calls:
 _VISIT_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.25
 _START_SECONDS: Final = 10.0
+_RULES_SECONDS: Final = 1.0
+"""How long an edited message waits for the rules to have read what it replaces."""
 
 
 @only_our_errors
@@ -272,6 +275,7 @@ class ConversationCalls(Calls):
         provenance: str = "",
         sender: str = "",
         sender_name: str = "",
+        replaces: Sequence[str] = (),
     ) -> int:
         """Accept a turn. It is durable when this returns, and is processed in the background.
 
@@ -286,6 +290,9 @@ class ConversationCalls(Calls):
 
         sender, sender_name: in a room, who speaks: an id that stays, and what others call them. By default, the sender
         of the facts by which `session_of` returned the session; a name alone is its own id.
+
+        replaces: the `turn_id` of each turn whose place this one takes, since the user has edited the message. What was
+        learnt from those is taken back, they are not quoted any more, and `/memory undo` brings them back.
 
         What a host puts into a person's turn is cut: stamps, envelopes, runtime context, quoted replies. A turn in
         which the host alone speaks, such as a heartbeat or a scheduled run, is not kept.
@@ -310,6 +317,9 @@ class ConversationCalls(Calls):
         by = speaking(session, text_of(sender, "sender"), text_of(sender_name, "sender_name"))
         async with session.writing:
             await opened.starter.ready_to_write(session)
+            for each in texts_of(replaces, "replaces"):
+                if each != turn_id:
+                    await _take_back(opened, session, each)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, message, provenance, identity=turn_id)
             said, answer = await opened.intake.heard(message, answer)
@@ -440,6 +450,7 @@ class ConversationCalls(Calls):
         """
         speaker = _who(self._opened(), facts)
         if isinstance(speaker, Refused):
+            log.warning("speaker.refused", reason=speaker.reason)
             raise RefusedError(speaker.reason)
         session = await self.start_session(facts.key, ephemeral=ephemeral, **speaker.whose)
         key = ""
@@ -518,6 +529,18 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         look = opened.starter.start_if_deleted(session)
         deliver_pending = await opened.builder.runner.completes("deleted", left, look)
     return await opened.builder.build(session, message, at, deadline, deliver_pending=deliver_pending)
+
+
+async def _take_back(opened: OpenMemory, session: Session, turn_id: str) -> None:
+    """Take back a turn of a session in whose place another one stands. The new one is kept, whatever fails here."""
+    try:
+        turn = await opened.storage.turns.number_of(session.scope.key, session.key, turn_id)
+        if turn > 0:
+            await opened.processor.caught_up(session.session_id, _RULES_SECONDS)
+            await opened.changes.forgetter.replaced(session.scope, turn)
+    except StoreError as error:
+        log.warning("turn.not_replaced", error=type(error).__name__)
+        opened.runtime.on_error("replaced", error)
 
 
 async def _kept_as_asked(opened: OpenMemory, session: Session, message: str) -> bool:

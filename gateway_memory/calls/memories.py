@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import date, datetime
 from typing import Any, Final, Literal, Unpack, get_args
 
-from gateway_memory.calls.conversation import ConversationCalls, only_our_errors, speaking
+from gateway_memory.calls.conversation import only_our_errors, speaking
+from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
@@ -34,7 +35,7 @@ _EMBED_SECONDS: Final = 60.0
 
 
 @only_our_errors
-class MemoryCalls(ConversationCalls):
+class MemoryCalls(PlacingCalls):
     """Calls that ask the memory, and with which an agent or a host saves and completes what is in it."""
 
     async def search(

@@ -58,6 +58,20 @@ class Forgetter(Changer):
             await self._forget_turns(draft, [quotable.episodes[turn]])
         return sides[0] or sides[1]
 
+    async def replaced(self, scope: Scope, turn: int) -> None:
+        """Take back what was learnt from a turn in whose place another one stands, and restore what that had replaced.
+
+        The turn is not quoted any more. What says the same elsewhere stays: nobody has asked to forget it.
+        """
+        await self._storage.turns.drop(turn)
+        async with self._executor.drafting(scope, "command") as draft:
+            draft.by_rules = await self._storage.ledger.of_turns(scope.key, [turn])
+            for memory in list(draft.by_rules):
+                await self._merger.draft_retraction(memory.id, draft)
+            quotable = await self._storage.episodes.quotable(scope.key, [turn])
+            if turn in quotable.episodes and turn not in quotable.gone:
+                draft.retire(self._name(quotable.episodes[turn]), "retracted", "replaced", turn=turn)
+
     async def session(self, scope: Scope, session_id: str) -> tuple[int, int] | None:
         """Forget what was said in a session until now, what was learnt from it, its record and its observations.
 

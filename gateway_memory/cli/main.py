@@ -20,7 +20,7 @@ from gateway_memory.cli.options import Parser, add_project, add_whose, add_works
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.config.settings import LogSettings
-from gateway_memory.connect.gateways import GATEWAYS
+from gateway_memory.connect.proxy import HOSTS
 from gateway_memory.edge.phrases import SHELL, texts
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks.editors import FILES
@@ -105,7 +105,7 @@ _ADDED: Final = {"workspace": add_workspace, "whose": add_whose, "project": add_
 """What adds more than one argument, or one whose default is not fixed."""
 _NAMED: Final[Mapping[str, Mapping[str, Any]]] = {
     "type": {"path": Path, "int": int, "share": _share, "day": _day},
-    "choices": {"layouts": LAYOUTS, "gateways": list(GATEWAYS), "editors": list(FILES)},
+    "choices": {"layouts": LAYOUTS, "gateways": list(HOSTS), "editors": list(FILES)},
 }
 """Values of options that the table names."""
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from gateway_memory.scope import resolve_scope
 from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
 from gateway_memory.store.disk.workspace import own_config
 
-_EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
+_EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2", "httpx2")
 
 
 def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda _address: None) -> int:
@@ -36,6 +37,7 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
         return 1
     from gateway_memory.serving.mcp import mcp_routes
     from gateway_memory.serving.page.mount import page_routes
+    from gateway_memory.serving.proxy.mount import proxy_routes
     from gateway_memory.serving.server import serve
 
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
@@ -58,7 +60,9 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(serve(config, started=listens, extensions=[mcp_routes, page_routes]))
+    asyncio.run(
+        serve(config, started=listens, extensions=[mcp_routes, page_routes, partial(proxy_routes, config.serve.proxy)])
+    )
     return 0
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
@@ -174,6 +175,28 @@ class LimitSettings:
     grace_seconds: Annotated[int, Ge(0), Le(3600)] = 10
 
 
+def is_upstream(url: str) -> bool:
+    """Return whether a URL can be the base of an upstream: "" is none."""
+    try:
+        parts = urlsplit(url)
+        plain = not (parts.username or parts.password or parts.query or parts.fragment)
+        return url == "" or (parts.scheme in ("http", "https") and bool(parts.hostname) and plain and parts.port != 0)
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxySettings:
+    """The proxy in front of a model. upstream: its base URL; "" for no proxy. user_field: see config.json5."""
+
+    upstream: Annotated[str, Predicate(is_upstream)] = field(
+        default="",
+        metadata={"expected": 'a base URL without user, query or fragment, such as "https://api.openai.com/v1"'},
+    )
+    user_field: str = ""
+    body_bytes: Annotated[int, Ge(1024), Le(1_000_000_000)] = 33_554_432
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
     """Where the service listens, which agents it serves, and whom it answers.
@@ -192,6 +215,7 @@ class ServeSettings:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     tls: TlsSettings = field(default_factory=TlsSettings)
+    proxy: ProxySettings = field(default_factory=ProxySettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
 
     def __post_init__(self) -> None:

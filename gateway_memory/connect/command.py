@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
-from gateway_memory.connect.gateways import GATEWAYS, Plan, Where
+from gateway_memory.connect.gateways import Plan, Where
+from gateway_memory.connect.proxy import HOSTS, NAME, base_urls
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.scope import OWNER
 from gateway_memory.store.disk.workspace import own_config
@@ -25,7 +26,14 @@ def run_connect(args: argparse.Namespace) -> int:
     """Check the service, change the gateway's config, and copy the plugin. Return the exit code."""
     token = (args.workspace.expanduser() / ".gateway-memory" / "token").absolute()
     config = args.config.expanduser().absolute() if args.config else None
-    where = Where(url=args.url, token=token, workspace=args.workspace.expanduser().absolute(), config=config)
+    where = Where(
+        url=args.url,
+        token=token,
+        workspace=args.workspace.expanduser().absolute(),
+        config=config,
+        upstream=args.upstream.rstrip("/"),
+        people=tuple(args.person),
+    )
     plan = _plan(args, where)
     _show(plan)
     if args.dry_run:
@@ -42,6 +50,7 @@ def run_connect(args: argparse.Namespace) -> int:
     for change in plan.changes:
         change.connect()
     _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
+    _say(base_urls(where) if args.host == NAME else [])
     _say(list(plan.advice))
     _say([f"`gateway-memory disconnect {args.host}` takes it back."])
     return 0
@@ -122,7 +131,7 @@ def connection_to(url: str) -> http.client.HTTPConnection:
 
 
 def _plan(args: argparse.Namespace, where: Where) -> Plan:
-    return GATEWAYS[args.host](where, args.file.expanduser().absolute() if args.file else None)
+    return HOSTS[args.host](where, args.file.expanduser().absolute() if args.file else None)
 
 
 def _content(folder: Path) -> dict[str, bytes]:

@@ -379,6 +379,8 @@ class Where:
     token: Path
     workspace: Path = Path()
     config: Path | None = None
+    upstream: str = ""
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

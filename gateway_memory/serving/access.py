@@ -1,7 +1,7 @@
 """Who may use the service: the tokens of hosts and clients, and the headers of a request.
 
-A host token may state who is speaking. A client token is bound to one scope, and is good for MCP alone; or it opens
-/metrics, and no memory. All are random, so one round of SHA-256 protects them.
+A host token may state who is speaking. A client token is bound to one scope, and is good for MCP and the proxy; or it
+opens /metrics, and no memory. All are random, so one round of SHA-256 protects them.
 """
 
 import hashlib
@@ -175,7 +175,7 @@ def _digest(token: str) -> str:
 # The headers of a request: its token, and the Host and Origin that it names.
 
 _SCHEME = "bearer"
-_OPENS = {"client": "/mcp", "metrics": "/metrics"}
+_OPENS = {"client": "/mcp and the proxy", "metrics": "/metrics"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -199,8 +199,8 @@ class Access:
         self._hosts = {name.lower() for name in (*_LOOPBACK, *hosts)}
         self._origins = {origin.lower() for origin in origins}
 
-    def check_host(self, headers: Headers) -> None:
-        """Check how the client calls the service.
+    def check_host(self, headers: Headers, *, from_pages: bool = False) -> None:
+        """Check how the client calls the service. from_pages: whether any web page may.
 
         Raises:
             ServiceError: forbidden.
@@ -209,7 +209,7 @@ class Access:
         if len(hosts) != 1 or _name(hosts[0]) not in self._hosts:
             raise ServiceError("forbidden", "the Host header names another service; serve.hosts lists further names")
         own = {f"{scheme}://{hosts[0].strip().lower()}" for scheme in ("http", "https")}
-        if any(origin.lower() not in self._origins | own for origin in origins):
+        if not from_pages and any(origin.lower() not in self._origins | own for origin in origins):
             raise ServiceError("forbidden", "web pages of this Origin may not call the service; see serve.origins")
 
     def grant(self, headers: Headers) -> Grant:
@@ -273,7 +273,8 @@ class Access:
         if self.grant(headers).kind == "client":
             raise ServiceError(
                 "forbidden",
-                "this token is good for /mcp alone; `gateway-memory token add --metrics` makes one for here",
+                f"this token is good for {_OPENS['client']} alone; `gateway-memory token add --metrics` makes one for "
+                "here",
             )
 
 

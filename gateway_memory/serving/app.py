@@ -150,6 +150,8 @@ def _state(metrics: Metrics) -> int:
 
 # The application.
 
+TOKEN_PATH: Final = "/p/"
+"""What a path begins with that has a token in it."""
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _Handler = Callable[[Request], Awaitable[Response]]
 
@@ -267,9 +269,9 @@ def make_app(service: Service, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
         "/metrics": ("metrics", partial(_metrics, service)),
         "/v1/changes": ("changes", partial(_changes, service)),
     }
-    known = [Route(path, _handled(service, *each), methods=["GET"]) for path, each in handlers.items()]
+    known = [Route(path, handled(service, *each), methods=["GET"]) for path, each in handlers.items()]
     known += [
-        Route(f"/v1/{each.name}", _handled(service, each.name, partial(_call, service, each)), methods=["POST"])
+        Route(f"/v1/{each.name}", handled(service, each.name, partial(_call, service, each)), methods=["POST"])
         for each in ENDPOINTS
     ]
     app = Starlette(routes=[*known, *routes], exception_handlers={HTTPException: not_found, Exception: failed})
@@ -277,7 +279,7 @@ def make_app(service: Service, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
     return _Guard(app, service)
 
 
-def _handled(service: Service, name: str, answer: _Handler) -> _Handler:
+def handled(service: Service, name: str, answer: _Handler) -> _Handler:
     """Return a handler that answers every error in one form, and counts answers by their status."""
 
     async def handle(request: Request) -> Response:
@@ -367,6 +369,8 @@ class _Guard:
             await error_response(problem)(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
-        self._service.access.check_host(Headers(scope=scope))
+        # Whoever knows a token in the path is no page that was only opened in the same browser.
+        by_path = str(scope["path"]).startswith(TOKEN_PATH)
+        self._service.access.check_host(Headers(scope=scope), from_pages=by_path)
         if self._running > self._service.limits.requests:
             raise ServiceError("busy", "too many requests at once; repeat this one in some seconds")

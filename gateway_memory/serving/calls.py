@@ -64,12 +64,14 @@ class AgentCalls:
                 outcome="timeout",
                 recalled=[],
             )
-        opening = await _within(deadline, memory.opening(session)) if request.opening else ""
+        opening = await _within(deadline, self._opening(session, request)) if request.opening else ""
         context = await memory.before_reply(session, request.message, at=request.at)
         asked = context.request
         return models.ToldBefore(
             session_id=session.session_id,
-            opening=self._unless_delivered(session, opening or "", ephemeral=request.ephemeral),
+            opening=self._unless_delivered(
+                session, opening or "", ephemeral=request.ephemeral or bool(request.placement)
+            ),
             opening_partial=request.opening and (opening is None or session.in_context.partial),
             rule=memory.rule_text(session),
             context=context.text,
@@ -79,6 +81,14 @@ class AgentCalls:
             if asked is None
             else models.MemoryAsked(act=asked.act, sure=asked.sure, ids=list(asked.ids), done=asked.done),
         )
+
+    async def _opening(self, session: Session, request: models.BeforeReply) -> str:
+        """Return the opening for a reply: made anew if its scope has changed, or as it was placed at first."""
+        if not request.placement:
+            return await self.memory.opening(session)
+        placed = await self.memory.placed(session)
+        session.in_context.opens_reply = True
+        return placed.opening
 
     def _unless_delivered(self, session: Session, opening: str, *, ephemeral: bool) -> str:
         """Return an opening, "" if the same was delivered to the session, which has it still."""

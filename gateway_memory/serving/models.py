@@ -106,6 +106,13 @@ class BeforeReply(Spoken):
     at: AwareDatetime | None = None
     ephemeral: Annotated[bool, Field(description="The host drops what was injected after each reply.")] = False
     opening: bool = True
+    placement: Annotated[
+        Literal["", "beside"],
+        Field(
+            description="beside: the opening stays as it was first given, while the session lasts, and comes with each "
+            "answer; what is new stands in the context, beside the message. So a provider's prompt cache holds."
+        ),
+    ] = ""
 
 
 class AfterReply(Written):

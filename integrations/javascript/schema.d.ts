@@ -545,6 +545,13 @@ export interface components {
              * @default true
              */
             opening?: boolean;
+            /**
+             * Placement
+             * @description beside: the opening stays as it was first given, while the session lasts, and comes with each answer; what is new stands in the context, beside the message. So a provider's prompt cache holds.
+             * @default
+             * @enum {string}
+             */
+            placement?: "" | "beside";
         };
         /**
          * CommandAnswer

@@ -151,7 +151,7 @@ async function beforePrompt(memory, event, ctx) {
   turn.speaker = speaker;
   if (!message.trim() || COMMAND.test(message)) return undefined;
   try {
-    const told = await memory.ask("/v1/before_reply", speaker, { message, ephemeral: true }, memory.deadline);
+    const told = await memory.ask("/v1/before_reply", speaker, { message, ephemeral: true, placement: "beside" }, memory.deadline);
     // The rule tells of a shell on the service's machine. Here the tools save.
     return {
       ...(told.context ? { prependContext: told.context } : {}),

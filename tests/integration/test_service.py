@@ -301,3 +301,20 @@ def test_changes_are_told_as_they_come(served: Served) -> None:
     texts = [change["text"] for event in found for change in event["changes"]]
     assert texts == ["The ferry leaves at nine.", "The bus leaves at ten."]
     assert {event["scope"] for event in found} == {"user:telegram:7"} or all("7" in event["scope"] for event in found)
+
+
+def test_a_placed_opening_stays_while_the_memory_grows_and_comes_with_each_answer(served: Served) -> None:
+    asked(served, "save_fact", id="p1", speaker=facts("8"), content="The office is in Oslo.")
+    talk = facts("8", key="agent:main:placed")
+    placed = {"speaker": talk, "ephemeral": True, "placement": "beside"}
+    first = asked(served, "before_reply", message="Hi", **placed)
+    assert "Oslo" in first["opening"]
+    asked(served, "save_fact", id="p2", speaker=facts("8"), content="The depot is in Bergen.")
+    asked(served, "flush")
+    second = asked(served, "before_reply", message="Where is the depot?", **placed)
+    assert second["opening"] == first["opening"]
+    assert "Bergen" in second["context"]
+    third = asked(served, "before_reply", message="Where is the office?", **placed)
+    assert "Oslo" not in third["context"], "the opening tells it"
+    asked(served, "end_session", id="pe", key=talk["key"], reason="reset")
+    assert "Bergen" in asked(served, "before_reply", message="Hi", **placed)["opening"], "a new session opens anew"

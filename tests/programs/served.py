@@ -82,13 +82,15 @@ def written(folder: Path, *, memory: Mapping[str, Any] | None = None, **serve: A
 
 
 @contextlib.contextmanager
-def service(config: Path, *options: str, workspaces: Mapping[str, Path], program: str = "") -> Iterator[Served]:
+def service(
+    config: Path, *options: str, workspaces: Mapping[str, Path], program: str = "", verbose: bool = False
+) -> Iterator[Served]:
     """Run a service meanwhile. program: another one than ours, which takes the same options."""
     start = [sys.executable, program] if program else [sys.executable, "-m", "gateway_memory.cli.entry"]
     log = config.with_suffix(".output")
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
-            [*start, "serve", "--config", str(config), *options],
+            [*start, *(["-v"] if verbose else []), "serve", "--config", str(config), *options],
             stdout=file,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -113,7 +113,7 @@ RETURNING scope, turn
 -- episodes.sources
 SELECT turn, category FROM memories
 WHERE scope = ? AND turn IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state <> 'active' AND state > ''
-    AND state IN ('forgotten', 'undone', 'deleted')
+    AND (state IN ('forgotten', 'undone', 'deleted') OR (state = 'retracted' AND category = 'exchange'))
 
 -- event_log.begin_slot
 INSERT INTO heard SELECT ?, origin, max(number)

@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
 from gateway_memory.ground import EVERY, Database
-from gateway_memory.store.journal.sql import SqlConnection, Table
+from gateway_memory.store.journal.sql import AMONG, SqlConnection, Table
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "scope = ? AND call = ? AND caller = ? AND id = ?"
 _Key: TypeAlias = tuple[str, str, str, str]
+_RENEWED_SECONDS: Final = 86_400.0
 
 Work: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
 """Does what a request asks for, and returns the answer as a JSON object."""
@@ -103,6 +104,43 @@ class Requests(Table):
     async def answer(self, request: Request, answer: str) -> None:
         """Record the answer to a request that began. The answer is not empty."""
         await self._change(EVERY, f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
+
+    async def keep(
+        self, request: Request, answer: Mapping[str, Any], at: float, *, anew: bool = False
+    ) -> dict[str, Any]:
+        """Keep the answer to a request that was done already, durably; return it, or the one that is there before.
+
+        anew: whether it takes the place of the one that is there.
+        """
+        body = json.dumps(answer)
+
+        def work(database: Database) -> str:
+            database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
+            if anew:
+                database.execute(f"DELETE FROM requests WHERE {_ONE}", _key(request))
+            query = "INSERT INTO requests (scope, call, caller, id, at, answer) VALUES (?, ?, ?, ?, ?, ?)"
+            if database.execute(f"{query} ON CONFLICT DO NOTHING", (*_key(request), at, body)).rowcount:
+                return body
+            return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
+
+        kept: dict[str, Any] = json.loads(await self._write(EVERY, work))
+        return kept
+
+    async def answers(
+        self, scope: str, call: str, caller: str, at: float, *, among: Sequence[str] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Return the answers that a caller was given in a scope, by the ids of the requests.
+
+        They stay for seven days from now. among: the ids that are looked for; None for all.
+        """
+        which, values = "scope = ? AND call = ? AND caller = ?", [scope, call, caller]
+        query = f"SELECT id, answer, at FROM requests WHERE {which} AND answer <> ''"
+        if among is not None:
+            query = f"{query} AND id IN {AMONG}"
+        rows = await self._rows(EVERY, query, *values, *([] if among is None else [json.dumps(among)]))
+        if any(since < at - _RENEWED_SECONDS for _, _, since in rows):
+            await self._change(EVERY, f"UPDATE requests SET at = ? WHERE {which}", at, *values)
+        return {str(identity): json.loads(answer) for identity, answer, _ in rows}
 
     async def forget(self, request: Request) -> None:
         """Record that a request has done nothing, so that a repeat of it is new."""

@@ -211,6 +211,21 @@ class Turns(Table):
         rows = [(False, turn) for turn in turns]
         await self._change_many(EVERY, "UPDATE turns SET episode = ? WHERE id = ?", rows)
 
+    async def number_of(self, scope: str, session_key: str, turn_id: str) -> int:
+        """Return the number of the turn that its host has named so; 0 if there is none."""
+        query = "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?"
+        return next(iter(await self._column(scope, query, scope, session_key, turn_id)), 0)
+
+    async def drop(self, turn: int) -> None:
+        """Let nothing more be learnt from a waiting turn. One that the rules have still to read is passed over."""
+
+        def work(database: Database) -> None:
+            query = f"UPDATE turns SET extract = FALSE, episode = FALSE WHERE id = ? AND stage = {_ACCEPTED}"
+            if not database.execute(query, (turn,)).rowcount:
+                database.execute("DELETE FROM turns WHERE id = ?", (turn,))
+
+        await self._write(EVERY, work)
+
     async def retry(self) -> list[str]:
         """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
