@@ -308,7 +308,7 @@ class Recaller:
         return recall
 
     def expect(self, text: str) -> None:
-        """Start to encode a text for which `nearest` will be called."""
+        """Start to encode a text that a search or `nearest` will be asked for."""
         if self._embedder is not None:
             _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
 

@@ -464,6 +464,7 @@ class ContextBuilder:
         settings, span = session.settings.auto_recall, reply.asked_span
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
+        self._storage.recaller.expect(reply.message)  # beside the next look into the journal
         # What waits for a person is no evidence: it would push out what is.
         waiting = self._storage.reviews.turns(session.scope.key) if episodes else None
         unsaid = await self.runner.run("reviews", reply.within(_JOURNAL_WITHIN), waiting) if waiting else None
