@@ -32,7 +32,7 @@ FEW = 3  # words
 CHANGED, CHANGED_PLAINLY, ASKED = 2.6, 3.0, 0.5
 # How much the newer statement alone must tell of a change (`Meaning.change`) for that, and one that is worth nothing
 # else: two events of a kind, or two wishes, are alike in form, and both stand.
-MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = -0.25, 0.1, 0.4
+MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.0, 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, 0.3
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
