@@ -145,7 +145,7 @@ def lexical_scores(
     if vector is not None:
         vector = vector.alone() if query.alone else vector
         vector = vector if index.fits(vector.vector) else None
-    if vector is not None:
+    if vector is not None and not request.asked:  # who searches has said that something is of use
         query = of_asker(query, vector.vector, index.encoder)
     toward = None if vector is None else vector.toward
     wanted_rows = Wanted(
