@@ -192,8 +192,8 @@ def test_what_a_stranger_and_a_group_say_stays_theirs(world: World) -> None:
         told = world.told(world.http, question)
         assert "Bella" not in told
         assert "Pier Seven" not in told
-    assert "Bella" in world.told(world.stranger, "What is my dog called?")
-    # Its session was opened before, and stays as it was sent: there it stands where it was said.
+    # Their sessions were opened before, and stay as they were sent: there it stands where it was said.
+    assert "Bella" in world.prompt(world.stranger, "What is my dog called?").everything
     assert "Pier Seven" in world.prompt(world.group, "Where does our team meet?").everything
 
 
