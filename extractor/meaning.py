@@ -231,7 +231,7 @@ def understood(  # noqa: PLR0911 - one return a rule
     message = of_message or sentence
     candidate = replace(candidate, telling=meaning.change)
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
-        keeps = (meaning.keep + sentence.keep) / 2 >= _KEEP_POINTED_AT
+        keeps = (meaning.keep + sentence.keep) / 2 >= _KEEP_POINTED_AT and not _is_borrowed(sentence)
         return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
     if _is_of_memory(message, TOLD_BESIDE) or _is_of_memory(sentence, _TELL) or _is_borrowed(message):
         return None
