@@ -207,16 +207,15 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
     ]
 
 
-def without_repeats(exchanges: Iterable[Exchange], told: Told, *, again: bool) -> tuple[list[Exchange], list[Hit]]:
+def without_repeats(exchanges: Sequence[Exchange], told: Told, *, again: bool) -> tuple[list[Exchange], list[Hit]]:
     """Return exchanges without the sentences that lines before them say, and the hits of those that say no more.
 
     What completes a side that was told is quoted with it. again: all as they are: they were asked for.
     """
     fresh: list[Exchange] = []
     repeated: list[Hit] = []
-    each_once = list(exchanges)
-    turns = {each.hit.turn for each in each_once}
-    for each in each_once:
+    turns = {each.hit.turn for each in exchanges}
+    for each in exchanges:
         text, sides = told.fresh(each.hit.text), (told.fresh(each.sides[0]), told.fresh(each.sides[1]))
         answer = each.answered or (each.sides[1 - each.side] if _completes(each.side, *each.sides) else "")
         if again or (not text and answer and told.fresh(answer)):

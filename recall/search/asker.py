@@ -1,7 +1,7 @@
 """Whether a message asks for what its asker has told, by the bundled encoder's vector alone.
 
-老公生日哪天 says no "I", and "how many keys does a piano have?" has a word of what a tuner told. A logistic regression
-tells them apart: `benchmarks/train_asker.py`.
+老公生日哪天 says no "I", and "why do cats knead blankets?" has a word of what the owner of a cat told. A logistic
+regression tells them apart: `benchmarks/train_asker.py`.
 """
 
 import base64
