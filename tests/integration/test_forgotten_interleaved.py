@@ -302,7 +302,7 @@ async def _link(life: Life, name: str) -> None:
     one, two = WHO
     if name == "link" and not life.linked:
         answer = await life.command(one, "/memory link")
-        code = re.search(r"/memory link (\S+)", answer)
+        code = re.search(r"/memory (?:link|关联) (\S+)", answer)
         assert code, answer
         await life.command(two, f"/memory link {code[1]}")
         life.apart = life.known[two].and_of(life.known[one])

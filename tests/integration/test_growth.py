@@ -97,7 +97,6 @@ async def test_a_session_that_could_not_begin_leaves_nothing(tmp_path: Path, mon
 async def test_scopes_past_the_most_are_followed_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway_memory.sync.follower._MOST_SCOPES", 2)
     monkeypatch.setattr("recall.index.index._RESIDENT_SCOPES", 2)
-    monkeypatch.setattr("recall.rows.sql._KNOWN_SCOPES", 2)
     async with GatewayMemory(CONFIG, tmp_path) as memory:
         sessions = [await memory.start_session("a", user=f"person {number}") for number in range(6)]
         for session in sessions:

@@ -2,7 +2,8 @@
 
 `recover SOURCE FOLDER KIND ERROR` recovers copies of a damaged memory in a folder, on a disk that fails.
 
-It prints what it has acknowledged: a number a line. "failed N" says how many calls have failed.
+It prints what it has acknowledged: the number of a turn a line, and "ended ID" for a session in which one was.
+"failed N" says in how many lives of the gateway calls have failed.
 """
 
 import asyncio
@@ -39,30 +40,34 @@ def tell(line: object) -> None:
 async def talk(workspace: Path, number: int) -> None:
     """Open the memory, and say a few things; each that is acknowledged is told."""
     async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
-        session = await memory.start_session(f"chat {number}", user=OWNER)
+        session, something = await memory.start_session(f"chat {number}", user=OWNER), False
         for turn in range(number * TURNS, (number + 1) * TURNS):
             await memory.before_reply(session, "which locker?")
             try:
                 await memory.after_reply(session, user=f"Remember that {said(turn)}.", reply="OK")
             except GatewayMemoryError:
                 continue
+            something = True
             tell(turn)  # what was not acknowledged is not said again
         try:
             await asyncio.wait_for(memory.flush(), seconds(20))
             await memory.end_session(session, reason="completed")
         except GatewayMemoryError:
-            pass
+            return
+        if something:
+            tell(f"ended {session.session_id}")
 
 
 async def fail(workspace: Path, kind: str, error: int, cuts: int) -> None:
     """Let one to three calls fail in each life of the gateway, from another one on each time, spread over all."""
     disk, failures = Disk(), 0
-    disk.fail(kind, error, at=1 << 30)
     await talk(workspace, 0)
+    disk.fail(kind, error, at=1 << 30)
+    await talk(workspace, 1)  # the first life makes more calls, and others follow it
     calls = disk.calls()
     disk.work()
-    for cut in range(1, cuts + 1):
-        disk.fail(kind, error, at=1 + (cut - 1) * calls // cuts, times=1 + cut % 3)
+    for cut in range(2, cuts + 2):
+        disk.fail(kind, error, at=1 + (cut - 2) * calls // cuts, times=1 + cut % 3)
         try:
             await talk(workspace, cut)
         except GatewayMemoryError:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -88,8 +89,9 @@ def test_bytes_of_any_kind_are_lines_with_reasons(tmp_path_factory: pytest.TempP
     path = tmp_path_factory.mktemp("any") / "any.jsonl"
     path.write_bytes(content + b"\n" + json.dumps({"type": "fact", "content": "good"}).encode())
     items = list(read_layout("jsonl", path))
-    assert isinstance(items[-1], MemoryItem)
-    assert all(isinstance(item, Problem | Ignored) for item in items[:-1])
+    last = items if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else items[:-1]  # in UTF-16 the good line is none
+    assert all(isinstance(item, Problem | Ignored) for item in last)
+    assert last is items or isinstance(items[-1], MemoryItem)
 
 
 @pytest.mark.parametrize(
