@@ -3,7 +3,7 @@
 It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
 new, label): a logistic regression over the vectors of both, the words of the newer one and what the words of both
 have to do with each other tells those that replace the older one from those that stand beside it, as small talk does
-beside any line ("change"). Which of several older lines a statement may change at all is told by a second one
+beside any line, and what somebody tells beside the nearest of what they told before ("change"). Which of several older lines a statement may change at all is told by a second one
 ("about"), without words: it tells the pairs that replace or repeat from statements that are paired with another line of
 the hand. Beside the weights stands what is found of each hand when trained on the others: the area under the curve, and
 the share of changes found where 5 and 2 % of the neighbours are taken for one, and from which log-odds on.
@@ -26,7 +26,9 @@ from recall.encoding.encoder import BundledEncoder
 RIDGE = 3.0
 WEIGHS = {"product": 8.0, "difference": 3.0, "newer": 2.0, "older": 1.0, "cosine": 3.0, "relation": 1.0}
 FALSE = (0.05, 0.02)
-CROSSED, TALK = "crossed", "talk"
+CROSSED, TALK, TOLD = "crossed", "talk", "told"
+MOST_TOLD = 100  # facts of a hand
+NEAREST_TOLD = 3
 NEAREST = 10  # older lines, of which one stands before small talk
 DRAWN = ((3, 30), (20, 100))  # among the other lines, the nearest first
 ABOUT = "Whether a statement changes an older one, by the vectors and words of both."
@@ -111,6 +113,22 @@ def talk(encoder: BundledEncoder, rows: list[Row]) -> list[Row]:
     ]
 
 
+def facts(encoder: BundledEncoder) -> list[Row]:
+    """What people tell of their lives, each with a near line of the same hand, beside which it stands."""
+    drawn, pairs = random.Random(1), []
+    for path in sorted(SAID.glob("*.jsonl")):
+        told = [row["text"] for row in map(json.loads, path.read_text("utf-8").splitlines()) if row["act"] == "tell"]
+        told = drawn.sample(told, min(MOST_TOLD, len(told)))
+        if not told:
+            continue
+        near = encode(encoder, told) @ encode(encoder, told).T
+        for number, (text, cosines) in enumerate(zip(told, near, strict=True)):
+            others = [told[place] for place in np.argsort(-cosines)[: NEAREST + 1] if place != number]
+            others = [old for old in others if is_chinese(old) == is_chinese(text)][:NEAREST_TOLD]
+            pairs += [{"old": drawn.choice(others), "new": text, "label": "beside", "hand": TOLD}] if others else []
+    return pairs
+
+
 def about(said: Said, rows: list[Row]) -> Vectors:
     """What tells the older lines that a statement may change from the others."""
     wordless = Said(said.vectors, said.rows, said.places, np.zeros_like(said.weights))
@@ -122,7 +140,7 @@ def about(said: Said, rows: list[Row]) -> Vectors:
 def report(said: Said, rows: list[Row]) -> list[str]:
     """What is found of each hand when trained on the others."""
     lines = []
-    for hand in sorted({row["hand"] for row in rows} - {TALK}):
+    for hand in sorted({row["hand"] for row in rows} - {TALK, TOLD}):
         its = np.array([row["hand"] == hand for row in rows])
         scores = said.those(its).scores(solved(said, rows, hand))
         label = np.array([row["label"] for row in rows])[its]
@@ -141,7 +159,7 @@ def main() -> None:
     encoder = BundledEncoder()
     rows = hands()
     others = crossed(encoder, rows)
-    rows += talk(encoder, rows)
+    rows += talk(encoder, rows) + facts(encoder)
     every = [*rows, *others]
     all_said = features(encoder, every)
     said = all_said.those(np.arange(len(every)) < len(rows))

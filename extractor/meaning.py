@@ -61,8 +61,11 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.4
+_KEEP: Final = 0.7
+_KEEP_IN_PART: Final = 2.2  # of some clauses of a sentence, which asks or orders in others
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
+_OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
+_MOST_CLAUSES: Final = 6
 _ABOUT: Final = -1.0  # of an older line that a statement may change
 _KEEP_AT_ALL: Final = -1.8
 _TELLS_OF_CHANGE: Final = 0.6
@@ -70,11 +73,12 @@ _KEEP_POINTED_AT: Final = -0.8
 _KEEP_READ: Final = -2.0
 _KEEP_NOTED: Final = -1.0
 _WISH: Final = 0.2
+_KEEP_WISHED: Final = -1.0
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_QUESTION: Final = 1.4
+_QUESTION: Final = 1.25
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.1, "mends": -1.7, "introduces": -0.5}
-_DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -0.5}
+_DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -0.8}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
 _MAY_ASK_IN_CLAUSE: Final = -6.0
@@ -85,6 +89,7 @@ _CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.
 _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
+_SHORTEST_RUN: Final = 6  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,11 @@ class Meaning:
     def may_tell(self) -> bool:
         """Whether it may tell something worth keeping, so that a model reads it; one in five of small talk may."""
         return self.keep >= _KEEP_READ and self.question < _QUESTION
+
+    @property
+    def wishes(self) -> bool:
+        """Whether it wishes something of the assistant for good, rather than once or out of courtesy."""
+        return self.wish >= _WISH and self.keep >= _KEEP_WISHED
 
     @property
     def tells(self) -> bool:
@@ -232,18 +242,19 @@ def understood(  # noqa: PLR0911 - one return a rule
     candidate = replace(candidate, telling=meaning.change)
     if candidate.quote and candidate.only_as:  # a model found it worth keeping
         keeps = (meaning.keep + sentence.keep) / 2 >= _KEEP_POINTED_AT and not _is_borrowed(sentence)
-        return _as_meant(candidate, max(meaning.wish, sentence.wish), keeps=keeps)
+        return _as_meant(candidate, wishes=meaning.wishes or sentence.wishes, keeps=keeps)
     if _is_of_memory(message, TOLD_BESIDE) or _is_of_memory(sentence, _TELL) or _is_borrowed(message):
         return None
     if message.note >= _NOTE or sentence.note >= _NOTE:
         return _noted(candidate, sentence)
     if min(sentence.question, meaning.question) >= _QUESTION and not candidate.explicit:
         return None
-    keep = sentence.keep if candidate.explicit else (sentence.keep + message.keep) / 2
+    beside = 0.0 if candidate.explicit else 1 - _OF_SENTENCE
+    keep = (1 - beside) * sentence.keep + beside * message.keep
     if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
         return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
-        return _as_meant(candidate, sentence.wish, keeps=keep >= _KEEP and sentence.keep >= _KEEP_BESIDE)
+        return _as_meant(candidate, wishes=sentence.wishes, keeps=keep >= _KEEP and sentence.keep >= _KEEP_BESIDE)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)
 
 
@@ -258,6 +269,30 @@ def clauses_of(text: str) -> list[str]:
     """Return the clauses of a text, in whose first or last it may be asked: "off the record, …"; [] for one."""
     clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
     return clauses if len(clauses) > 1 else []
+
+
+def runs_of(text: str) -> list[str]:
+    """Return what stands in some neighbouring clauses of a text, but not in all: "he's my boss, fix this mail to him"."""
+    clauses = clauses_of(text)[:_MOST_CLAUSES]
+    ends = range(1, len(clauses) + 1)
+    runs = ("".join(clauses[start:end]).strip(" ,;:，；：-–—") for end in ends for start in range(end))
+    return [run for run in runs if len(run) >= _SHORTEST_RUN and run != text] if clauses else []
+
+
+def told_in_part(
+    candidate: Candidate, message: Meaning | None, runs: Mapping[str, Meaning | None]
+) -> Candidate | None:
+    """Return a sentence that is not kept with those of its clauses that tell most; None where they tell too little.
+
+    message: of the whole message; runs: of the `runs_of` the sentence.
+    """
+    if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
+        return None
+    telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
+    best = max(telling, key=lambda run: telling[run], default="")
+    if not best or telling[best] < _KEEP_IN_PART:
+        return None
+    return replace(candidate, content=best, sentence=best, confidence=_CONFIDENCE, only_as=frozenset())
 
 
 def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tuple[Act | None, bool]:
@@ -290,8 +325,8 @@ def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:
     """Return what a message asks to keep, or states beside it."""
     if not candidate.explicit and sentence.keep < _KEEP_NOTED:
         return None if not candidate.only_as else _only_as_change(candidate)
-    wish = "wish" in candidate.only_as and sentence.wish >= _WISH
-    noted = _wish(candidate, candidate.content) if wish else replace(candidate, only_as=frozenset(), importance="high")
+    wishes = "wish" in candidate.only_as and sentence.wishes
+    noted = _wish(candidate, candidate.content) if wishes else replace(candidate, only_as=frozenset(), importance="high")
     return replace(noted, explicit=True, confidence=max(noted.confidence, _CONFIDENCE_NOTED))
 
 
@@ -305,7 +340,7 @@ def _without_meaning(candidate: Candidate) -> Candidate | None:
 
 def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate:
     """Return what a rule has read as a wish, if its sentence is one, or with all that the sentence tells."""
-    if not traits_of(candidate.category).directive and whole.wish >= _WISH:
+    if not traits_of(candidate.category).directive and whole.wishes:
         # "red and green look the same, pick other colours"
         return _wish(candidate, candidate.sentence or candidate.content)
     tells_more = whole.keep >= max(_KEEP, meaning.keep)
@@ -314,8 +349,8 @@ def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candid
     return candidate
 
 
-def _as_meant(candidate: Candidate, wish: float, *, keeps: bool) -> Candidate | None:
-    if "wish" in candidate.only_as and wish >= _WISH:
+def _as_meant(candidate: Candidate, *, wishes: bool, keeps: bool) -> Candidate | None:
+    if "wish" in candidate.only_as and wishes:
         return _wish(candidate, candidate.content)
     if "statement" in candidate.only_as and keeps:
         return replace(candidate, confidence=_CONFIDENCE, only_as=frozenset())

@@ -112,7 +112,8 @@ class Candidate:
     doubt: why a person should review it, if that was seen when it was read.
     sentence: the sentence it comes from, which may tell of a change that `content` leaves out; "" if unknown.
     only_as: no rule has read it, and it is kept only as one of these: a "statement" or a "wish", if `understood` finds
-    one in it, or a "change" of a known memory, whose category it then has. Empty for what was read.
+    one in it, a "part" that tells something beside an order or a question, or a "change" of a known memory, whose
+    category it then has. Empty for what was read.
     telling: how much its vector tells of a change, None where it is unknown.
     """
 

@@ -29,7 +29,7 @@ NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
-CHANGED, CHANGED_PLAINLY, ASKED = 2.6, 3.0, 1.0
+CHANGED, CHANGED_PLAINLY, ASKED = 1.2, 2.0, 0.3
 # How much the newer statement alone must tell of a change (`Meaning.change`) for that, and one that is worth nothing
 # else: two events of a kind, or two wishes, are alike in form, and both stand.
 MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.0, 0.1, 0.4

@@ -78,16 +78,18 @@ def points_back(text: str) -> bool:
 
 
 def may_be(sentence: Sentence) -> frozenset[str]:
-    """Return what a sentence may be (see `only_as`); nothing where it asks, or is mostly another's words."""
+    """Return what a sentence may be (see `only_as`); nothing where it is mostly another's words."""
     plain = sentence.plain
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
-    if sentence.question or MASK in plain or quotes or not SHORTEST <= len(plain) <= LONGEST:
+    if MASK in plain or quotes or not SHORTEST <= len(plain) <= LONGEST:
         return frozenset()
+    if sentence.question:
+        return frozenset({"part"})
     language = language_of(plain)
     start = language.after("filler", plain, 0)
     if start and _PATTERNS["one word"].fullmatch(plain, start):  # "thanks, Mel"
         return frozenset()
     leans = _PATTERNS["stands for"].match(plain, start) or language.patterns["one-off"].search(plain)
     if language.patterns["order"].match(plain, start):  # 请把登录接口改成…: what it orders has not changed yet
-        return frozenset({"statement", "wish"})
-    return frozenset({"change"} if leans else {"change", "statement", "wish"})
+        return frozenset({"statement", "wish", "part"})
+    return frozenset({"change"} if leans else {"change", "statement", "wish", "part"})

@@ -253,7 +253,7 @@ def _own_sentence(candidate: Candidate, turn: Turn) -> Candidate | None:
     if not any(of_quote for of_quote, _ in shared):
         return None
     number = max(range(len(own)), key=lambda each: (sum(shared[each]) if shared[each][0] else -1, -each))
-    parts, only_as = [own[number]], may_be(own[number])
+    parts, only_as = [own[number]], may_be(own[number]) - {"part"}
     if points_back(own[number].plain):
         if number and "statement" in may_be(own[number - 1]):
             parts.insert(0, own[number - 1])

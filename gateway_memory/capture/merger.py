@@ -22,11 +22,13 @@ from extractor import (
     frame_of,
     meaning_of,
     parts_of,
+    runs_of,
     same_text,
     says,
     speak_of_the_same,
     stands_alone,
     statement_words,
+    told_in_part,
     understood,
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
@@ -91,6 +93,10 @@ class Merger:
             understood(candidate, meanings[content], meanings[sentence], meanings[whole])
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
+        for number, (candidate, sentence) in enumerate(zip(candidates, said, strict=True)):
+            if found[number] is None and "part" in candidate.only_as and (runs := runs_of(sentence)):
+                of_runs = await self._meanings(runs, NEAREST_SECONDS)
+                found[number] = told_in_part(candidate, meanings[whole], of_runs)
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
         return [replace(each, content=asked_for(each.content)) if each and each.explicit else each for each in found]
@@ -261,7 +267,8 @@ class Merger:
             contents = [_plain(each) for each in entries]
             text = _plain(memory)
             quoted = _share_within(text, [each.quote for each in entries]) >= _MADE_OF
-            said = bool(entries) and says("\n".join(contents), text, quoted=quoted)
+            of_it = any(same_text(each.quote) == same_text(text) for each in entries)  # a number may be worded otherwise
+            said = of_it or (bool(entries) and says("\n".join(contents), text, quoted=quoted))
             if said and await self._is_unedited(draft.scope, memory):
                 words = statement_words(text)
                 nearest = max(entries, key=lambda each: len(words & statement_words(each.text)))

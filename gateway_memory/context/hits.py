@@ -243,14 +243,26 @@ def quotations_block(
     lines = list(first)
     room = max_tokens - _FRAME_TOKENS - sum(count_tokens(f"\n- {line}") for line in lines)
     runs = _runs(exchanges)
-    for number, run in enumerate(runs):
-        # The first ones get more; what one does not need is left to the next.
-        line = _quotation(run, query, zone, 2 * room // (len(runs) - number + 1))
-        if line:
-            lines.append(line)
-            room -= count_tokens(f"\n- {line}")
+    whole = [_quotation(run, query, zone, max(0, room)) for run in runs]
+    shares = _shares([count_tokens(f"\n- {line}") for line in whole], room)
+    for run, line, (share, enough) in zip(runs, whole, shares, strict=True):
+        quoted = line if enough else _quotation(run, query, zone, share)
+        lines += [quoted] if quoted else []
     session.in_context.inject([_mark(exchange) for exchange in exchanges])
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
+
+
+def _shares(needs: Sequence[int], room: int) -> list[tuple[int, bool]]:
+    """Return the tokens that each of some lines gets, and whether it needs no more.
+
+    The first ones get more; what one does not need is given to those that need it, the first of them first.
+    """
+    shares: list[int] = []
+    for number, need in enumerate(needs):
+        shares.append(max(0, min(need, 2 * (room - sum(shares)) // (len(needs) - number + 1))))
+    for number, need in enumerate(needs):
+        shares[number] += max(0, min(need - shares[number], room - sum(shares)))
+    return [(share, share >= need) for share, need in zip(shares, needs, strict=True)]
 
 
 def _runs(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
