@@ -88,6 +88,7 @@ _RELATED_COSINE = 0.3
 _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
+_NEAR = 0.6
 _FIRST_FEW = 3
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
 # and for one that only states something.
@@ -350,7 +351,7 @@ def _message(
         # Rows in another script than the message can't share its words.
         foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
-        strange=query.strange if query.wants and not named else 0.0,
+        strange=query.strange * max(0.0, 1 - float(both.max()) / _NEAR) if query.wants and not named else 0.0,
         assisted=lexical.rows.constants().assisted,
     )
 
