@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from damages import OF_TEXT, Damage, empty, ends_in_nuls, garbage, gone, half, last_line_cut, nuls, older
+from damages import OF_TEXT, Damage, empty, ends_in_nuls, garbage, gone, half, last_line_cut, nuls, older, two_copies
 from inside import journal_rows, parts
 from patience import seconds
 
@@ -221,6 +221,34 @@ async def test_a_days_file(tmp_path: Path, damage: Damage, person: str) -> None:
         session = await memory.start_session("after", user=user)
         assert f"of 6 lines of memory/{file.name}" in await asks(memory, session)
         assert sorted(lines(file)) == whole
+
+
+@pytest.mark.usefixtures("long_ago")
+async def test_a_days_file_of_which_a_sync_client_makes_two_copies(tmp_path: Path) -> None:
+    """The older one is in its place; whichever the client deletes later, nothing is lost, and nothing told twice."""
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        before = b""
+        for number in range(6):
+            if number == 3:
+                before = next((tmp_path / "memory").glob("*.md")).read_bytes()
+            await memory.save_fact(session, content=f"Shelf {number} carries the {number * 71} paint tins.")
+    (file,) = (tmp_path / "memory").glob("*.md")
+    whole = lines(file)
+    two_copies(file, before)
+    (copy,) = set((tmp_path / "memory").glob("*.md")) - {file}
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert f"3 of 6 lines of memory/{file.name}" in await asks(memory, session)
+        assert sorted(lines(file)) == sorted(whole)
+        for _ in range(2):
+            hits = await memory.search(session, "which shelf carries paint tins", limit=20, kinds=["memory"])
+            assert sorted(hit.text for hit in hits) == sorted(whole)
+            copy.unlink(missing_ok=True)
+            context = await memory.before_reply(session, "hm")
+            assert [update for update in context.updates if update.action == "removed"] == []
+        await command(memory, session, "/memory restore")
+        assert await asks(memory, session) == ""
 
 
 @pytest.mark.usefixtures("long_ago")
