@@ -366,6 +366,8 @@ class Documents(ABC):
 _DAMAGED: Final = "damaged "
 _FEWEST: Final = 4
 """Of so many lines and more, a loss of half of them is damage."""
+FEWEST_OLDER: Final = 2
+"""Of the last line alone, deleting it and putting back the version before it look the same."""
 
 
 def most(lost: int, of: int) -> bool:

@@ -170,8 +170,9 @@ class Follower:
             return None
 
         async def elsewhere() -> list[str]:
-            read = [await documents.read(scope, name) for name in changes.changed if name != file]
-            return [each[0] for each in read if each]
+            # What stands in a second copy of the file was not moved there: the client may resolve the two by either.
+            others = [name for name in changes.changed if name != file and original_of(name) != file]
+            return [each[0] for each in [await documents.read(scope, name) for name in others] if each]
 
         return await self._losses.find(scope, file, now, blocks, was=was, elsewhere=elsewhere)
 
@@ -275,6 +276,9 @@ class Follower:
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         if (name := original_of(file)) and (original := await self._store.documents.read(scope, name)):
             told = {each.text for each in await compute(parse, original[0], file=name, memories=is_writable(name))}
+            told |= {
+                row.entry.text for row in await self._recaller.in_file(scope.key, name)
+            }  # with those that are held
             blocks = [block for block in blocks if block.text not in told]
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._store.ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])

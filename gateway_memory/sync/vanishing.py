@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import digest_of, most
+from gateway_memory.store.documents import FEWEST_OLDER, digest_of, most
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, Block, edit
 from recall import Recaller, Stamp, Stored
@@ -20,8 +20,6 @@ SETTLES_SECONDS: Final = 3.0
 """How long a file that looks damaged must stay as it is: an editor may empty it before it writes."""
 MOMENT_SECONDS: Final = 0.15
 """How long a file from which a few lines vanished must stay as it is."""
-_FEWEST_OLDER: Final = 2
-"""Of the last line alone, deleting it and putting back the version before it look the same."""
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 
@@ -52,7 +50,7 @@ def is_damage(text: str | None, vanished: Vanished, *, older: bool) -> bool:
         return False
     if text is None or "\0" in text or not _NO_TEXT.sub("", text).strip() or cut_line(text, vanished):
         return True
-    if older and len(vanished.ours) >= _FEWEST_OLDER:
+    if older and len(vanished.ours) >= FEWEST_OLDER:
         return True
     return most(len(vanished.ours), vanished.of)
 

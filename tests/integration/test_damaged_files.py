@@ -1,13 +1,12 @@
 """A file that breaks by itself is no wish to forget: the memory goes on from its journal, and asks."""
 
 import asyncio
-import os
-import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from damages import OF_TEXT, Damage, empty, ends_in_nuls, garbage, gone, half, last_line_cut, nuls, older, two_copies
 from inside import journal_rows, parts
 from patience import seconds
 
@@ -22,65 +21,6 @@ from recall import EmbedderSettings, RecallSettings
 pytestmark = pytest.mark.files
 WORDS = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
 LINES = 20
-Damage = Callable[[Path, bytes], None]
-"""Damages a file. It gets the file's content of some lines ago too."""
-
-
-def half(path: Path, _: bytes) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-
-
-def empty(path: Path, _: bytes) -> None:
-    path.write_bytes(b"")
-
-
-def gone(path: Path, _: bytes) -> None:
-    path.unlink()
-
-
-def nuls(path: Path, _: bytes) -> None:
-    path.write_bytes(bytes(path.stat().st_size))
-
-
-def ends_in_nuls(path: Path, _: bytes) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:-200] + bytes(200))
-
-
-def garbage(path: Path, _: bytes) -> None:
-    path.write_bytes(random.Random(46).randbytes(path.stat().st_size))  # noqa: S311
-
-
-def last_line_cut(path: Path, _: bytes) -> None:
-    path.write_bytes(path.read_bytes().rstrip()[:-30])
-
-
-def comment_cut(path: Path, _: bytes) -> None:
-    path.write_bytes(path.read_bytes().rstrip()[:-6])
-
-
-def older(path: Path, before: bytes) -> None:
-    path.write_bytes(before)
-
-
-def older_with_its_time(path: Path, before: bytes) -> None:
-    path.write_bytes(before)
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-
-
-DAMAGES = [
-    half,
-    empty,
-    gone,
-    nuls,
-    ends_in_nuls,
-    garbage,
-    last_line_cut,
-    comment_cut,
-    older,
-    older_with_its_time,
-]
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +85,7 @@ async def is_whole(memory: GatewayMemory, session: Session, file: Path) -> None:
 
 
 @pytest.mark.usefixtures("long_ago")
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", OF_TEXT)
 @pytest.mark.parametrize("answer", ["restore", "restore no"])
 async def test_a_file_that_broke_while_nothing_ran(tmp_path: Path, damage: Damage, answer: str) -> None:
     file = tmp_path / "MEMORY.md"
@@ -176,7 +116,7 @@ async def test_a_file_that_broke_while_nothing_ran(tmp_path: Path, damage: Damag
         assert len(lines(file)) == LINES
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", OF_TEXT)
 async def test_a_file_that_breaks_while_others_talk(tmp_path: Path, damage: Damage) -> None:
     """Two memories have the workspace open, as two processes have."""
     file = tmp_path / "MEMORY.md"
@@ -284,6 +224,34 @@ async def test_a_days_file(tmp_path: Path, damage: Damage, person: str) -> None:
 
 
 @pytest.mark.usefixtures("long_ago")
+async def test_a_days_file_of_which_a_sync_client_makes_two_copies(tmp_path: Path) -> None:
+    """The older one is in its place; whichever the client deletes later, nothing is lost, and nothing told twice."""
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        before = b""
+        for number in range(6):
+            if number == 3:
+                before = next((tmp_path / "memory").glob("*.md")).read_bytes()
+            await memory.save_fact(session, content=f"Shelf {number} carries the {number * 71} paint tins.")
+    (file,) = (tmp_path / "memory").glob("*.md")
+    whole = lines(file)
+    two_copies(file, before)
+    (copy,) = set((tmp_path / "memory").glob("*.md")) - {file}
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert f"3 of 6 lines of memory/{file.name}" in await asks(memory, session)
+        assert sorted(lines(file)) == sorted(whole)
+        for _ in range(2):
+            hits = await memory.search(session, "which shelf carries paint tins", limit=20, kinds=["memory"])
+            assert sorted(hit.text for hit in hits) == sorted(whole)
+            copy.unlink(missing_ok=True)
+            context = await memory.before_reply(session, "hm")
+            assert [update for update in context.updates if update.action == "removed"] == []
+        await command(memory, session, "/memory restore")
+        assert await asks(memory, session) == ""
+
+
+@pytest.mark.usefixtures("long_ago")
 async def test_the_index_is_gone_too(tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     async with GatewayMemory(WORDS, tmp_path) as memory:
@@ -363,7 +331,7 @@ def garbage_line(path: Path, _: bytes) -> None:
 RECORDS = 8
 
 
-@pytest.mark.parametrize("damage", [half, empty, gone, nuls, ends_in_nuls, last_line_cut, garbage_line])
+@pytest.mark.parametrize("damage", [half, empty, gone, nuls, ends_in_nuls, last_line_cut, garbage_line, older])
 @pytest.mark.parametrize("answer", ["restore", "restore no"])
 async def test_session_records_that_break_are_made_anew_if_a_person_says_so(
     tmp_path: Path, damage: Damage, answer: str
@@ -371,14 +339,16 @@ async def test_session_records_that_break_are_made_anew_if_a_person_says_so(
     file = tmp_path / "sessions.jsonl"
     async with GatewayMemory(WORDS, tmp_path) as memory:
         asking = await memory.start_session("asking", user=OWNER)
+        before = b""
         for number in range(RECORDS):
+            before = file.read_bytes() if number == RECORDS - 2 else before
             session = await memory.start_session(f"chat {number}", user=OWNER)
             await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
             await memory.end_session(session, reason="completed")
         await memory.flush()
         assert await asks(memory, asking) == ""
     whole = [record["session_id"] for record in read_records(file)[0]]
-    damage(file, b"")
+    damage(file, before)
     stood = [record["session_id"] for record in read_records(file)[0]]
     lost = RECORDS - len(stood)
     for _ in range(2):
@@ -415,5 +385,6 @@ async def test_a_record_that_a_person_deletes_is_not_asked_about(tmp_path: Path)
             await memory.after_reply(session, user=f"Remember that {words(number)}.", reply="OK")
             await memory.end_session(session, reason="completed")
         lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(lines[:3] + lines[4:]))
-        assert await asks(memory, asking) == ""
+        for kept in (lines[:3] + lines[4:], lines[:3] + lines[4:-1]):  # the last one too
+            file.write_bytes(b"".join(kept))
+            assert await asks(memory, asking) == ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Damage, most
+from gateway_memory.store.documents import FEWEST_OLDER, Damage, most
 from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, told_record, whole_records, withheld
 from gateway_memory.store.summaries import (
@@ -344,19 +344,21 @@ def follow(database: Database, scope: str, file: RecordFile) -> None:
 
 
 def note_lost(database: Database, scope: str, content: bytes | None, *, before: int) -> None:
-    """Note that a file lost records by damage: it is gone, lost half of them, or has lines that are none.
+    """Note that a file lost records by damage: it is gone, lost half of them or several of the last, or holds others.
 
     Fewer may have been deleted by hand. content: of the file now, None if it is gone. before: how many records it had.
     """
     rows, damaged = parsed(content or b"")
     present = {record["session_id"] for record in rows}
     lost = before - len(present)
-    if lost <= 0 or (present and not damaged and not most(lost, before)):
+    if lost <= 0:
         return
-    query = "SELECT session_id FROM saved_sessions WHERE scope = ? ORDER BY at DESC, session_id"
-    saved = [str(row[0]) for row in database.execute(query, (scope,)).fetchall()]
+    query = "SELECT session_id, at FROM saved_sessions WHERE scope = ? ORDER BY at DESC, session_id"
+    saved = {str(row[0]): float(row[1]) for row in database.execute(query, (scope,)).fetchall()}
     missing = tuple(session_id for session_id in saved if session_id not in present)[:lost]
-    if not missing:
+    # It is what it was before the last ones. Of those that others wrote, nobody knows which were the last.
+    older = len(missing) >= FEWEST_OLDER and missing == tuple(saved)[:lost] and all(saved[each] for each in missing)
+    if not missing or (present and not damaged and not older and not most(lost, before)):
         return
     damage = Damage(file=SESSIONS_FILE, lost=missing, of=before, aside=DAMAGED_FILE if damaged else "")
     database.execute("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (scope, damage.name))
