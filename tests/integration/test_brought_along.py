@@ -325,6 +325,19 @@ def test_an_import_that_understands_nothing_is_an_error(
     assert "x.jsonl" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("marks", [1, 2, 3])
+def test_marks_of_the_byte_order_are_no_part_of_what_is_brought(tmp_path: Path, marks: int) -> None:
+    before = b"\xef\xbb\xbf" * marks
+    row = {"type": "fact", "content": "The log is in Postgres"}
+    assert texts(list(read_layout("jsonl", put(tmp_path / "f.jsonl", before + json.dumps(row).encode())))) == [
+        "The log is in Postgres"
+    ]
+    rows = [{"id": "1", "memory": "Likes rye bread", "created_at": "2026-05-01T10:00:00Z"}]
+    assert texts(read(put(tmp_path / "m.json", before + json.dumps(rows).encode()))[1]) == ["Likes rye bread"]
+    topic = b"---\nname: glaze\n---\n\nFire a test tile first.\n"
+    assert texts(read(put(tmp_path / "topics/memory/glaze.md", before + topic))[1]) == ["Fire a test tile first."]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "gbk", "utf-8-sig", "gb18030"])
 def test_a_file_in_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
     text = "# 记忆\n\n- 地窖的钥匙挂在左边\n- The cellar key hangs left\n"
