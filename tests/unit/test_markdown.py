@@ -298,3 +298,18 @@ def test_an_edit_is_taken_back_whatever_the_texts_and_the_file_say(text: str, ot
     found = {block.id: block.text for block in parse(again, file="MEMORY.md")}
     assert standing <= found.keys()
     assert found["abcd1234"] == one_line(other)
+
+
+def test_a_line_that_is_removed_and_added_is_rewritten_in_its_place() -> None:
+    before = (
+        "# Room\r\n\r\n- Anna: I sing <!-- trigger: choir --> <!-- gm:aaaaaa22 B -->\r\n"
+        "- Bob: I row <!-- gm:bbbbbb22 -->\r\n\r\n## Ours\r\n- a list\r\n"
+        "  - Anna: my bike is red <!-- gm:cccccc22 0.8 -->\r\n"
+    )
+    again = [
+        Addition(id="aaaaaa22", text="Änni: I sing", type="B"),
+        Addition(id="cccccc22", text="Änni: my bike is red", confidence=0.8),
+    ]
+    after = before.replace("Anna", "Änni")
+    for text in (before, after):  # once more after a crash
+        assert edit(text, add=again, remove=["aaaaaa22", "cccccc22"], file="MEMORY.md", title="Memory") == after
