@@ -874,7 +874,7 @@ async def test_a_name_that_a_person_gives_counts_before_the_host_s(store: Store)
     names, zoe = store.names, ZOE.key
     await names.note([(zoe, OF_SCOPE, "xX_zoe_Xx"), (zoe, "chat", "阳台种菜"), ("owner", OF_SCOPE, "Peter")])
     assert await names.of_scopes([zoe, "owner", "user:nobody"]) == {zoe: "xX_zoe_Xx", "owner": "Peter"}
-    assert await names.of_conversations(zoe, ["chat", "other"]) == {"chat": "阳台种菜"}
+    assert await names.within(zoe, ["chat", "other"]) == {"chat": "阳台种菜"}
     await names.give(zoe, OF_SCOPE, "My sister")
     await names.note([(zoe, OF_SCOPE, "zoe2")])
     assert await names.of_scopes([zoe]) == {zoe: "My sister"}
