@@ -40,6 +40,8 @@ _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SPEAKER = re.compile(r"(user|assistant): ")
+_ASKS: Final = "user: "
+"""How each exchange of a conversation in a note begins, which is a paragraph of its own."""
 _SECTION = "## Remembered"
 _OUR_HEADINGS: Final = frozenset({"Memory", "Remembered"})
 """The headings that we write ourselves. They tell nothing about the lines below them."""
@@ -404,7 +406,7 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
             above = []
         elif not line.strip():
             close(number - 1)
-        elif run and (not run_item or line[0] in " \t"):
+        elif run and (not run_item or line[0] in " \t") and (memories or not line.startswith(_ASKS)):
             run.append(line.strip())
         else:
             close(number - 1)

@@ -166,3 +166,13 @@ def test_a_conversation_in_a_note_is_read_without_its_host() -> None:
     assert "user: my sister paints" in text
     for hidden in ("HEARTBEAT", "as always", "GMT", "message_id", "Model switched"):
         assert hidden not in text
+
+
+def test_each_exchange_of_a_conversation_in_a_note_is_a_paragraph() -> None:
+    note = (
+        "# Talk\n\nuser: the printer wants 420 euro\nassistant: Noted.\nMore?\nuser: my sister paints\nassistant: Ah.\n"
+    )
+    blocks = parse(note, file="memory/talk.md", memories=False)
+    assert [block.text for block in blocks] == [
+        "user: the printer wants 420 euro\nassistant: Noted.\nMore?", "user: my sister paints\nassistant: Ah.",
+    ]  # fmt: skip

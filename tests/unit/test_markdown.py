@@ -247,7 +247,17 @@ def test_what_a_person_says_is_no_form(line: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["2026-09-14", "2026-09-14 18:20", "14.09.2026", "2026年9月14日 星期一", "Monday, September 14, 2026", "20260914"],
+    [
+        "2026-09-14",
+        "2026-09-14 18:20",
+        "2026-09-14 (Mon)",
+        "Mon, 2026-09-14",
+        "Mon. 14.09.2026",
+        "14.09.2026",
+        "2026年9月14日 星期一",
+        "Monday, September 14, 2026",
+        "20260914",
+    ],
 )
 def test_a_heading_that_is_a_day_dates_what_is_below_it_and_is_not_said_again(heading: str) -> None:
     (block,) = parse(f"# Log\n## {heading}\n- First talk\n", file=FILE)
