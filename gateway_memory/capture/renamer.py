@@ -14,7 +14,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import is_writable
-from gateway_memory.store.journal.speakers import Sender, prefix_of, told_as, unnamed
+from gateway_memory.store.journal.speakers import Sender, name_in, prefix_of, told_as, unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import MemoryRecord, Moved, Renamed
 from gateway_memory.sync.storage import Storage
@@ -54,10 +54,10 @@ class Renamer(Changer):
         place = (scope.key, by.key)
         if not (scope.kind.is_shared and by.is_named) or self._called.get(place) == by.name:
             return
-        if was := (await self.names(scope, [by.key])).get(by.key):
-            if was != by.name:
-                await self._rename(scope, Renamed(speaker=by.key, was=was, name=by.name))
-        else:
+        noted = (await self.names(scope, [by.key])).get(by.key)
+        for was in sorted(({noted} if noted else await self._former(scope, by.key)) - {by.name}):
+            await self._rename(scope, Renamed(speaker=by.key, was=was, name=by.name))
+        if not noted:
             await self._storage.names.note([(scope.key, by.key, by.name)])
         if len(self._called) >= _MOST:
             self._called.clear()
@@ -72,6 +72,11 @@ class Renamer(Changer):
         """Return memories as they are told now: each under the name of whoever said it."""
         names = await self.names(scope, [each.speaker for each in memories])
         return [replace(each, text=told_as(each.text, each.speaker, names.get(each.speaker, ""))) for each in memories]
+
+    async def _former(self, scope: Scope, speaker: str) -> set[str]:
+        """Return the names before somebody's lines: no name is noted of those that came with an import."""
+        known = await self._storage.ledger.of_speaker(scope.key, speaker)
+        return {name for each in known if (name := name_in(each.text, speaker))}
 
     async def _rename(self, scope: Scope, renamed: Renamed) -> None:
         async with self._executor.drafting(scope, "rename") as draft:

@@ -91,6 +91,7 @@ class Exporter:
                     at = datetime.fromtimestamp(episode.at, UTC).isoformat()
                     row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}
                     row |= {"unread": episode.unread} if episode.unread else {}
+                    row |= {"speaker": episode.speaker} if episode.speaker else {}
                     yield {"kind": "episode", "scope": scope, **row, "user": sides[0], "reply": sides[1]}
 
     async def feedback(self) -> AsyncIterator[dict[str, Any]]:

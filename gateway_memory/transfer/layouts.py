@@ -234,6 +234,7 @@ def _episode(raw: _Row, place: str, scope: str, default_at: float) -> EpisodeIte
         reply=reply,
         at=_time(raw.get("at"), default_at, raw.zone),
         unread=unread if (unread := raw.get("unread")) in ("rules", "model", "no") else "",
+        speaker=_name(_text(raw, "speaker")),
     )
     return EpisodeItem(place=place, scope=scope, episode=episode)
 

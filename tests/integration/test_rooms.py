@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from gateway_memory import Config, Facts, GatewayMemory, load_config
+from gateway_memory.scope import Scope
+from gateway_memory.transfer.exporter import to_line
+from gateway_memory.transfer.layouts import read_layout
 
 ROOMS = "{agents: {defaults: {memorySync: {autoExtract: {excludeSessionTypes: []}%s}}}}"
 
@@ -366,3 +369,28 @@ async def test_the_record_of_a_rooms_session_names_who_said_what(rooms: Config, 
         if line in record:
             assert any(f"{name}: {line}" in record for name in ("Anna", "Bob", "Cid"))
     assert "decided to print" in record
+
+
+async def test_a_room_that_was_exported_knows_who_said_what(rooms: Config, tmp_path: Path) -> None:
+    words = "The ferry was late, and then the pier was closed for an hour."
+    async with GatewayMemory(rooms, tmp_path / "first") as memory:
+        await say(memory, ANNA, "I'm allergic to hazelnuts.")
+        await say(memory, BOB, words)
+        rows = [row async for row in memory.exporter.rows()]
+    (tmp_path / "out.jsonl").write_text("".join(map(to_line, rows)), "utf-8")
+    async with GatewayMemory(rooms, tmp_path / "second") as memory:
+        report = await memory.importer.run(read_layout("jsonl", tmp_path / "out.jsonl"), scope=Scope.parse("owner"))
+        assert not report.problems
+        assert not report.unknown
+        again = [row async for row in memory.exporter.rows()]
+        for text in ("/memory forget I'm allergic to hazelnuts", "/memory forget last"):
+            await memory.command(await memory.session_of(CID), text)
+        assert "Anna: I'm allergic to hazelnuts" in await lines(memory)
+        await say(memory, by("1", "Änni"), "Hello!")
+        assert "Änni: I'm allergic to hazelnuts" in await lines(memory)
+    shown = [
+        [(row["kind"], row.get("speaker"), row.get("text") or row.get("user")) for row in each]
+        for each in (rows, again)
+    ]
+    assert shown[0] == shown[1]
+    assert ("episode", "user:telegram::2", f"Bob: {words}") in shown[1]

@@ -76,6 +76,11 @@ def unnamed(text: str, speaker: str) -> str:
     return _NAMED.sub("", text, count=1) if speaker and _NAMED.match(text) else text
 
 
+def name_in(text: str, speaker: str) -> str:
+    """Return the name before a line; "" for none. speaker: as `unnamed` takes it."""
+    return text.removesuffix(unnamed(text, speaker)).rstrip(":： ")
+
+
 def told_as(text: str, speaker: str, name: str) -> str:
     """Return a line under the name that whoever said it has now. name: "" if it is not known."""
     said = unnamed(text, speaker)
