@@ -3,14 +3,20 @@
 #   to change it:       make lint | format | docs | javascript | test-all | bench
 #   single surfaces:    make test-postgres | test-page | test-gateways | screenshots
 #   what CI adds:       make test-lowest | test-thorough | wheel-test
-#   to release it:      make dist | sbom | third-party
+#   to release it:      make dist | sbom | audit | third-party
+#   a new dependency:   make hashes
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
 VERSION := $(shell $(if $(PYTHON),$(PYTHON),false) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 PIP := -m pip --disable-pip-version-check
 INSTALL := $(PIP) --quiet install --constraint
-PINNED := $(INSTALL) constraints.txt
+# What sections of constraints.txt name, and nothing else: pip checks each file by its hash. What is ours comes after it,
+# from this folder, and finds all that it depends on in place.
+#   usage: $(call hashed,PYTHON,SECTIONS,OPTIONS)
+hashed = awk -v wanted=" $(2) " '/^\# == /{on = index(wanted, " " $$3 " ")} on' constraints.txt >.hashed-$(firstword $(2)).txt && \
+	{ $(1) $(PIP) install --require-hashes --no-deps $(3) --requirement .hashed-$(firstword $(2)).txt; status=$$?; rm .hashed-$(firstword $(2)).txt; exit $$status; }
+OURS := $(PIP) --quiet install --no-index --no-build-isolation
 BIN := .venv/bin
 # One environment, which grows: what runs, then what `make test` needs, then what everything else does.
 RUNS := .venv/runs-$(VERSION)
@@ -19,7 +25,7 @@ READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
 .PHONY: demo test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs javascript \
-	bench dist wheel-test sbom third-party clean
+	bench dist wheel-test sbom audit hashes third-party clean
 
 demo: $(RUNS)
 	$(BIN)/gateway-memory demo
@@ -46,12 +52,12 @@ test-gateways: $(TESTS)
 # The page in a real browser, which must be installed: Chromium, with a font for Chinese.
 test-page: $(TESTS)
 	@command -v chromium >/dev/null || { echo "make test-page needs Chromium; on Debian and Ubuntu: apt install chromium fonts-noto-cjk" >&2; exit 1; }
-	@$(BIN)/python $(PINNED) playwright
+	@$(call hashed,$(BIN)/python,browser,--quiet)
 	$(BIN)/pytest tests/browser
 
 # Pictures of the page for the documentation, made anew.
 screenshots: $(TESTS)
-	@$(BIN)/python $(PINNED) playwright
+	@$(call hashed,$(BIN)/python,browser,--quiet)
 	mkdir -p docs/images
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
@@ -110,8 +116,8 @@ dist: $(TESTS)
 	rm -rf dist build/dist
 	$(BIN)/python -m hatchling build -d dist
 	for archive in dist/*; do \
-		$(PYTHON) -m venv --clear build/dist && build/dist/bin/python $(PINNED) hatchling editables && \
-		build/dist/bin/python $(PINNED) --no-build-isolation "$$archive" && \
+		$(PYTHON) -m venv --clear build/dist && ($(call hashed,build/dist/bin/python,builds runs,--quiet)) && \
+		build/dist/bin/python $(OURS) "$$archive" && \
 		(cd build && dist/bin/python -I -m gateway_memory.cli.entry demo >demo.txt || { cat demo.txt; exit 1; }) && \
 		echo "$$archive: installed, and its demo holds" || exit 1; \
 	done
@@ -121,7 +127,8 @@ wheel-test: dist
 	rm -rf build/wheel-test
 	mkdir -p build/wheel-test/checkout
 	$(PYTHON) -m venv build/wheel-test/venv
-	build/wheel-test/venv/bin/python $(PINNED) "$$(echo dist/*.whl)[dev,test-postgres]"
+	$(call hashed,build/wheel-test/venv/bin/python,builds runs extras tests servers,--quiet)
+	build/wheel-test/venv/bin/python $(OURS) "$$(echo dist/*.whl)[dev,test-postgres]"
 	tar -cf - --exclude=./.git --exclude='./.venv*' --exclude=./build --exclude=./dist --exclude=./gateway_memory \
 		--exclude=./extractor --exclude=./recall --exclude=./notifier . | tar -xf - -C build/wheel-test/checkout
 	cd build/wheel-test/checkout && ../venv/bin/pytest $(SHARED)
@@ -129,13 +136,24 @@ wheel-test: dist
 # What an installation with every extra holds: the list of its parts (CycloneDX), and from it THIRD_PARTY.md.
 INSTALLED := build/installed/bin
 sbom: $(TESTS)
-	@$(BIN)/python $(PINNED) cyclonedx-bom
+	$(PYTHON) -m venv --clear build/tools && build/tools/bin/python $(PIP) --quiet install cyclonedx-bom
 	$(PYTHON) -m venv --clear build/installed
-	$(INSTALLED)/python $(PINNED) hatchling editables
-	$(INSTALLED)/python $(PINNED) --no-build-isolation '.[metrics,postgres,serve,watch]'
-	$(INSTALLED)/python $(PIP) --quiet uninstall --yes hatchling editables pathspec pluggy trove-classifiers setuptools pip
+	$(call hashed,$(INSTALLED)/python,builds runs extras,--quiet)
+	$(INSTALLED)/python $(OURS) '.[metrics,postgres,serve,watch]'
+	$(INSTALLED)/python $(PIP) --quiet uninstall --yes hatchling editables pathspec pluggy tomlkit trove-classifiers setuptools pip
 	mkdir -p dist
-	$(BIN)/cyclonedx-py environment --output-reproducible --output-file dist/sbom.cdx.json $(INSTALLED)/python
+	build/tools/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.cdx.json $(INSTALLED)/python
+
+# Which of the pinned versions have known vulnerabilities, as PyPI's advisories say. It fails where one is known, and
+# where a package could not be looked up, so that no answer is never taken for a good one.
+audit:
+	$(PYTHON) -m venv --clear build/audit && build/audit/bin/python $(PIP) --quiet install pip-audit
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
+
+# constraints.txt anew, from pyproject.toml and the package index; UPGRADE=--upgrade takes the newest versions.
+hashes:
+	$(PYTHON) -m venv --clear build/hashes && build/hashes/bin/python $(PIP) --quiet install uv
+	PATH="$(CURDIR)/build/hashes/bin:$$PATH" $(PYTHON) docs/hashes.py $(UPGRADE)
 
 third-party: sbom
 	$(BIN)/python docs/third_party.py dist/sbom.cdx.json
@@ -143,26 +161,28 @@ third-party: sbom
 clean:
 	rm -rf .venv .venv-lowest .gateways build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-# Made anew when the dependencies or the version of Python change. hatchling comes first and builds without isolation,
-# so that the build too runs on pinned versions. pip tells what it does: the first time takes minutes on a slow line.
+# Made anew when the dependencies or the version of Python change. hatchling is installed and builds without isolation, so
+# that the build too runs on what was checked. pip tells what it does: the first time takes minutes on a slow line.
 $(RUNS): pyproject.toml constraints.txt
 	@test -n "$(VERSION)" || { echo "gateway-memory needs Python 3.11 or newer$(if $(PYTHON),; PYTHON=$(PYTHON) is not,: none was found; name one with make PYTHON=…)." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gateway-memory needs Python 3.11 or newer; $(PYTHON) is $(VERSION)." >&2; exit 1; }
 	@echo "Setting up .venv with Python $(VERSION), once: it downloads about 70 MB, 210 MB on disk …"
 	@$(PYTHON) -m venv --clear .venv || { echo "Python's venv module is incomplete; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/python $(PINNED) hatchling editables
-	@$(BIN)/python $(PIP) install --no-compile --constraint constraints.txt --no-build-isolation --editable .
+	@$(call hashed,$(BIN)/python,builds runs,--no-compile)
+	@$(BIN)/python $(OURS) --editable .
 	@$(BIN)/python $(PIP) --quiet uninstall --yes setuptools 2>/dev/null
 	@touch $@
 
 $(TESTS): $(RUNS)
 	@echo "Adding to .venv what the tests need …"
-	@$(BIN)/python $(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@$(call hashed,$(BIN)/python,extras tests)
+	@$(BIN)/python $(OURS) --editable '.[dev]'
 	@touch $@
 
 $(READY): $(TESTS)
 	@echo "Adding to .venv a PostgreSQL server for tests …"
-	@$(BIN)/python $(PINNED) --no-build-isolation --editable '.[dev,test-postgres]'
+	@$(call hashed,$(BIN)/python,servers,--quiet)
+	@$(BIN)/python $(OURS) --editable '.[dev,test-postgres]'
 	@touch $@
 
 $(READY_LOWEST): pyproject.toml constraints-lowest.txt

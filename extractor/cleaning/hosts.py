@@ -9,6 +9,7 @@ from extractor.tables import table
 _TABLE: Final = table("hosts")
 _BLOCKS: Final = _TABLE.patterns("blocks", flags=0)
 _LABELS: Final = _TABLE.patterns("labels", flags=0)
+_MEDIA: Final = _TABLE.patterns("media", flags=0)
 _LINES: Final = _TABLE.compiled("lines", flags=0)
 _WAKES: Final = _TABLE.patterns("wakes", flags=0)
 _REPLIES: Final = _TABLE.patterns("replies", flags=0)
@@ -33,6 +34,7 @@ def spoken(message: str, reply: str = "") -> str:
     if "<user_query>" in message:
         message = "\n".join(_BLOCKS["query"].findall(message))
     text = without_labels(_without_history(_without_blocks(_until_wake(message))))[0]
+    text = _without_media(text)
     for name, pattern in _LINES:
         if name == "note":
             text = _until_wake(text)
@@ -76,6 +78,14 @@ def _without_stamps(text: str) -> str:
         if (name := _NAME.match(text, position)) and name[1] in stamp[0]:
             position = name.end()
     return "".join((*pieces, text[position:]))
+
+
+def _without_media(text: str) -> str:
+    """Cut the labels around a caption and what was spoken, and what a model has seen in a file."""
+    if "User text:" not in text:
+        return text
+    before, *files = _MEDIA["head"].split(text)
+    return before + "".join(_MEDIA["heard"].sub("", _MEDIA["seen"].sub("", each), count=1) for each in files)
 
 
 def _without_blocks(text: str) -> str:

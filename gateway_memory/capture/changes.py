@@ -24,6 +24,7 @@ from gateway_memory.capture.executor import (
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.reader import NEAREST
+from gateway_memory.capture.renamer import Renamer
 from gateway_memory.ground.holds import holds_of, plain_of, with_note
 from gateway_memory.ground.runtime import Runtime, compute
 from gateway_memory.scope import Scope
@@ -279,13 +280,15 @@ def _fail(save: _Save, error: BaseException) -> None:
 class MemoryChanges(Changer):
     """Changes the memories of any scope, and settles what waits for a person.
 
-    saves: merges facts that agents save. forgetter: forgets. answers: settles whether an older line still holds.
+    saves: merges facts that agents save. forgetter: forgets. renamer: follows names. answers: settles whether an
+    older line still holds.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         super().__init__(runtime, storage, merger, executor)
         self.saves = Saves(runtime, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
+        self.renamer = Renamer(runtime, storage, merger, executor)
         self.answers = Answers(runtime, storage, merger, executor)
 
     async def keep_summary(self, scope: Scope, summary: MemoryRecord) -> None:
@@ -359,7 +362,7 @@ class MemoryChanges(Changer):
     async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | UndoRefused | None:
         reviewed = {each.id for each in change.plan.settled}
         only = "" if only in reviewed or _names(change.plan, only) else only
-        change = await self._without_forgotten(scope, change)
+        change = await self._as_told(scope, await self._without_forgotten(scope, change))
         ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
         moved = [item.memory.id for item in change.plan.moved]
         if only and only not in (*ids, *moved):
@@ -378,6 +381,17 @@ class MemoryChanges(Changer):
             if each.state != "replaced" and reviews.get(each.id) == each.state
         )
         return inverse(change, states, placed, again, at=self._runtime.timestamp(), only=only)
+
+    async def _as_told(self, scope: Scope, change: UndoEntry) -> UndoEntry:
+        """Return a change with each memory under the name that whoever said it has now."""
+        plan = change.plan
+        before = [*plan.added, *(item.memory for item in plan.retired)]
+        now = await self.renamer.told(scope, before)
+        if now == before:
+            return change
+        added, retired = now[: len(plan.added)], now[len(plan.added) :]
+        items = tuple(replace(item, memory=memory) for item, memory in zip(plan.retired, retired, strict=True))
+        return replace(change, plan=replace(plan, added=tuple(added), retired=items), patches=())
 
     async def _without_forgotten(self, scope: Scope, change: UndoEntry) -> UndoEntry:
         """Return a change without the memories that were forgotten otherwise too: they stay gone."""
@@ -410,7 +424,7 @@ class MemoryChanges(Changer):
             review = await self._waiting(scope, identity)
             if review is None:
                 return None
-            memory = review.memory
+            (memory,) = await self.renamer.told(scope, [review.memory])
             candidate = _candidate(review, text, self._runtime.date_of(memory.at))
             by = {"speaker": memory.speaker, "prefix": memory.text.removesuffix(unnamed(memory.text, memory.speaker))}
             source = source_of(scope.key, memory.session_key, memory.session_id, memory.at, turn=memory.turn, **by)

@@ -22,7 +22,18 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Cause, MemoryRecord, Moved, Plan, ReceiptLine, Retired, Review, Settled, State
+from gateway_memory.store.plan import (
+    Cause,
+    MemoryRecord,
+    Moved,
+    Plan,
+    ReceiptLine,
+    Renamed,
+    Retired,
+    Review,
+    Settled,
+    State,
+)
 from gateway_memory.store.report import Rated
 from gateway_memory.sync.follower import IMPORTANCE
 from gateway_memory.sync.storage import Storage
@@ -35,7 +46,7 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 
-_LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", "rated")
+_LISTS: Final = ("added", "retired", "moved", "outcomes", "reviews", "settled", "rated", "renamed")
 """The lists of a draft that its plan has as tuples."""
 
 
@@ -60,6 +71,7 @@ class Draft:
     reviews: list[Review] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
     rated: list[Rated] = field(default_factory=list)
+    renamed: list[Renamed] = field(default_factory=list)
     failed: bool = False
     room: int = 0
     by_rules: list[MemoryRecord] = field(default_factory=list)
@@ -124,8 +136,8 @@ def _kind(turn: PendingTurn) -> tuple[str, bool]:
 
 def as_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
     """Return a turn of the journal in the extractor's form."""
-    speaker = turn.speaker_prefix.rstrip(":： ")
-    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone), speaker=speaker)
+    at = local_time(turn.at, zone)
+    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=at, speaker=turn.sender.name)
 
 
 def known(near: Near) -> Known:

@@ -126,6 +126,7 @@ class Saver:
         """Merge what is stated at a time with what is known; None if it may not be kept. by: who states it."""
         at, turn = now.timestamp(), Turn(id=0, user=stated.content, reply="", at=now)
         by = by if session.scope.kind.is_shared else Sender()
+        await self._changes.renamer.called(session.scope, by)
         prefix = prefix_of(by.name, stated.content)
         source = source_of(session.scope.key, session.key, session.session_id, at, speaker=by.key, prefix=prefix)
         candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)

@@ -46,7 +46,7 @@ class RulesStage:
         for key, group in by_scope(turns):
             scope = Scope.parse(key)
             read, extracted, gone = list[PendingTurn](), list[Sequence[Candidate]](), set[int]()
-            for turn in group:
+            for turn in await self._changes.renamer.heard(scope, group):
                 before, does = await self._leans_on(turn)
                 whole = replace(turn, user=f"{before.user}\n{turn.user}") if before and does == "mends" else turn
                 candidates = await self._extract(scope, turn, whole)

@@ -279,7 +279,7 @@ class Browsing:
         episodes = await self._exchanges(scope, turns)
         episodes.sort(key=lambda each: (each[0].session_id, each[1].turn))
         keys = sorted({episode.session_key for episode, _ in episodes})
-        names = await self._storage.names.of_conversations(scope, keys)
+        names = await self._storage.names.within(scope, keys)
         talks = []
         for session_id, group in groupby(episodes, key=lambda each: each[0].session_id):
             exchanges = list(group)

@@ -29,6 +29,8 @@ SERVER_BACKOFF_SECONDS: Final = 1.0
 """How long a database server that did not answer is left alone."""
 _USUAL: Final = 0.9
 """The share of the characters of GB 2312 in a Chinese text. Bytes of another encoding read as GBK give rare ones."""
+MARK: Final = "\ufeff"
+"""The mark of the byte order, which is no part of a text."""
 EVERY: Final = "*"
 """Named in the place of scopes by work that concerns all of them, such as a worker's. Row-level security knows it."""
 
@@ -57,10 +59,22 @@ def replace_private(path: Path, content: bytes) -> None:
         draft.unlink(missing_ok=True)
 
 
+def json_of(content: bytes | str) -> Any:
+    """Return the value of a text of JSON, in UTF-8, 16 or 32, before which marks of the byte order may stand.
+
+    Each shell through which a text goes on its way may put one there.
+
+    Raises:
+        ValueError, RecursionError: it is none.
+    """
+    text = content if isinstance(content, str) else content.decode(json.detect_encoding(content), "surrogatepass")
+    return json.loads(text.lstrip(MARK))
+
+
 def object_of(content: bytes | str) -> dict[str, Any]:
     """Return the object in a text of JSON; {} if there is none."""
     try:
-        document = json.loads(content)
+        document = json_of(content)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gateway_memory.ground import json_of
 from gateway_memory.hooks.editors import (
     MEMORY_FOLDER,
     Editor,
@@ -31,7 +32,7 @@ def answer(hook: "Hook") -> str:
         Exception: anything. The run then ends with the answer that the hook has.
     """
     config = hook.options.get("--config")
-    given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
+    given = json_of(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
     if not isinstance(given, dict):
         raise TypeError("the input is no JSON object")
     editor: Editor = "claude-code" if "hook_event_name" in given and "conversation_id" not in given else "cursor"

@@ -20,6 +20,7 @@ from gateway_memory.edge.edited_file import EditedFile
 from gateway_memory.edge.phrases import fill, texts
 from gateway_memory.edge.prompts import own_command
 from gateway_memory.errors import UsageError
+from gateway_memory.ground import json_of
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
@@ -115,7 +116,7 @@ def _advice(event: str, last: Mapping[str, Any], counts: Counter[str], place: Pa
 def _parsed(path: Path, content: bytes) -> Any:
     """Return the document in an editor's file; {} for an empty one."""
     try:
-        return json.loads(content.removeprefix(BOM_UTF8).strip() or b"{}")
+        return json_of(content.removeprefix(BOM_UTF8).strip() or b"{}")
     except (ValueError, RecursionError):
         raise UsageError(f"{path}: this is no JSON; mend it first") from None
 

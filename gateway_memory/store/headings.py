@@ -18,7 +18,9 @@ _DAYS: Final = (
 )
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _CLOCK: Final = re.compile(r"^[T ]?\d{1,2}:\d\d(?::\d\d)?(?: ?(?:[AaPp]\.?[Mm]\.?|UTC|GMT))?(?![\w:])")
-_WEEKDAY_LEFT: Final = re.compile(r"(?:[A-Za-z]{2,9}day|(?:星期|周|週)[一二三四五六日天])", re.IGNORECASE)
+_WEEKDAY_LEFT: Final = re.compile(
+    r"(?:[A-Za-z]{2,9}day|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,2}\.?|(?:星期|周|週)[一二三四五六日天])", re.IGNORECASE
+)
 _AROUND: Final = " \t-–—:：,，|·/()[]（）"
 
 

@@ -4,7 +4,7 @@ A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 
 values that differ from the defaults (type W, confidence 1.0). A line without a comment is a memory too; its id is a
 digest of its text. Everything else is preserved byte for byte: lines are split at LF only and written back unchanged.
 
-A line may also have annotations (`markdown.py`), which are no part of its text.
+A line may also have annotations (`annotations.py`), which are no part of its text.
 
 What a person has written says much by where it stands. So the text of a line without a comment begins with its headings
 and the lines above it in its list, "Lantern › Boss › Phase 2: two cards". A heading that is a day dates it, and a
@@ -23,51 +23,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, Literal, cast, get_args
 
+from gateway_memory.store.annotations import is_annotation, split_annotations
 from gateway_memory.store.headings import EMPHASIS, ITALIC, LABEL, RULE, days_of, is_form
-
-# What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
-#
-# trigger: phrases for which the line is wanted, split by commas or semicolons. importance: from 1 to 10. project:
-# where it holds. observed: "2026-07-27 | status: active", or superseded. They are no part of the line's text, and
-# stay with the line in its document. Pure functions.
-
-_ANNOTATION: Final = re.compile(r"(?:trigger|importance|project|observed):[^<>\n]{1,500}")
-_MOST_IMPORTANT: Final = 10
-
-
-def is_annotation(text: str) -> bool:
-    """Return whether a text can be an annotation of a line."""
-    return bool(_ANNOTATION.fullmatch(text))
-
-
-def split_annotations(line: str) -> tuple[str, list[str]]:
-    """Return a line without the annotations at its end, and these, in order."""
-    annotations: list[str] = []
-    while (text := line.rstrip()).endswith("-->") and (start := text.rfind("<!--")) >= 0:
-        annotation = text[start + 4 : -3].strip()
-        if not is_annotation(annotation):
-            break
-        annotations.insert(0, annotation)
-        line = text[:start]
-    return line, annotations
-
-
-def noted(annotations: Sequence[str]) -> Mapping[str, str]:
-    """Return the annotations by their names."""
-    return {name: value.strip() for name, value in (each.split(":", 1) for each in annotations)}
-
-
-def project_of(annotations: Sequence[str]) -> str:
-    """Return the name of the project in which a line holds, at the end of its address; "" if nothing is said of it."""
-    address = noted(annotations).get("project", "").rstrip("/")
-    return address.rpartition("/")[2].removesuffix(".git")
-
-
-def importance_of(annotations: Sequence[str]) -> float | None:
-    """Return the importance from 0 to 1, or None if nothing is said of it."""
-    value = noted(annotations).get("importance", "")
-    return min(_MOST_IMPORTANT, int(value)) / _MOST_IMPORTANT if value.isascii() and value.isdigit() else None
-
 
 MemoryType = Literal["W", "B", "O", "S"]
 """World, biographical, opinion, stage summary."""
@@ -83,6 +40,8 @@ _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SPEAKER = re.compile(r"(user|assistant): ")
+_ASKS: Final = "user: "
+"""How each exchange of a conversation in a note begins, which is a paragraph of its own."""
 _SECTION = "## Remembered"
 _OUR_HEADINGS: Final = frozenset({"Memory", "Remembered"})
 """The headings that we write ourselves. They tell nothing about the lines below them."""
@@ -304,9 +263,10 @@ def _padded(lines: list[str], length: int) -> list[str]:
 def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (), file: str, title: str) -> str:
     """Return the text with lines removed and added.
 
-    The edit is idempotent: lines that already exist or are already gone are skipped. New lines follow the last line
-    that we wrote. Otherwise they open a new section at the end, or at the top if the end is inside an unclosed code
-    fence or comment. `title` is the heading for an empty file.
+    The edit is idempotent: lines that already exist or are already gone are skipped. A line that is both removed and
+    added is rewritten in its place. New lines follow the last line that we wrote. Otherwise they open a new section at
+    the end, or at the top if the end is inside an unclosed code fence or comment. `title` is the heading for an empty
+    file.
     """
     lines = text.split("\n")
     blocks = [block for block in parse(text, file=file) if block.kind == "item"]
@@ -315,11 +275,19 @@ def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (),
     end = "\r" if lines[0].endswith("\r") else ""
     additions = [render_item(addition) + end for addition in add if addition.id not in known]
     dropped = {number for block in blocks if block.id in removed for number in range(block.first, block.last + 1)}
+    anew = {addition.id: addition for addition in add}
+    rewritten = {
+        block.first: _rewritten(lines[block.first], anew[block.id], block) + end
+        for block in blocks
+        if block.id in removed and block.id in anew
+    }
     anchor = max((block.last for block in blocks if block.marked), default=None)
     result: list[str] = []
     for number, line in enumerate(lines):
         if number not in dropped:
             result.append(line)
+        elif number in rewritten:
+            result.append(rewritten[number])
         if number == anchor:
             result.extend(additions)
     if anchor is None and additions:
@@ -327,6 +295,12 @@ def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (),
     elif additions and result[-1] == additions[-1]:
         result.append("")
     return "\n".join(result) if additions or dropped else text
+
+
+def _rewritten(line: str, addition: Addition, was: Block) -> str:
+    """Return the line of a memory with another text, as deep in its list, and with what its comments say."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + render_item(replace(addition, annotations=addition.annotations or was.annotations))
 
 
 def _open_section(lines: list[str], additions: list[str], *, title: str, end: str) -> list[str]:
@@ -432,7 +406,7 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
             above = []
         elif not line.strip():
             close(number - 1)
-        elif run and (not run_item or line[0] in " \t"):
+        elif run and (not run_item or line[0] in " \t") and (memories or not line.startswith(_ASKS)):
             run.append(line.strip())
         else:
             close(number - 1)

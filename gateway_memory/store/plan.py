@@ -128,6 +128,7 @@ Cause = Literal[
     "review",
     "feedback",
     "by_hand",
+    "rename",
 ]
 
 
@@ -146,10 +147,19 @@ class Retired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A memory that moves to another file and keeps its id. `memory.file` is the target."""
+    """A memory that keeps its id, and gets another file or another name before it. `memory` is as it becomes."""
 
     memory: MemoryRecord
     source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """A member of a room who has another name now. speaker: the key of the scope that is theirs alone."""
+
+    speaker: str
+    was: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +209,8 @@ class Plan:
     """What becomes of candidates that waited."""
     rated: tuple[Rated, ...] = ()
     """What a person says of memories in replies."""
+    renamed: tuple[Renamed, ...] = ()
+    """Whose words, in this scope, are told under another name from now on. Their lines are among `moved`."""
 
     @property
     def writes(self) -> bool:

@@ -43,10 +43,12 @@ class Exporter:
             await self._storage.follower.refresh(scope)
             stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
             known = await self._storage.ledger.memories(scope.key, [row.entry.id for row in stored])
-            annotations = await self._annotations(scope)
-            for row in sorted(stored, key=lambda row: (row.entry.at, row.entry.id)):
+            lines = await self._lines(scope)
+            places = {identity: place for place, identity in enumerate(lines)}
+            # As they stand in their files: whoever takes them in again gets them in that order.
+            for row in sorted(stored, key=lambda row: (places.get(row.entry.id, len(places)), row.entry.at)):
                 record = record_of(row, known.get(row.entry.id))
-                record = replace(record, annotations=annotations.get(record.id, ()))
+                record = replace(record, annotations=lines.get(record.id, ()))
                 yield {"kind": "memory", "scope": scope.key, **record.exported()}
             withheld = await self._storage.ledger.withheld(scope.key)
             for past, by in await self._storage.ledger.imported_past(scope.key):
@@ -57,7 +59,8 @@ class Exporter:
                 text = read[0].encode("utf-8", "replace").decode() if read else ""
                 prose = prose_of(parse(text, file=file)) if is_writable(file) else text
                 if prose.strip():
-                    name = note_file(f"{Path(file).stem}-notes") if is_writable(file) else note_file(Path(file).stem)
+                    stem = file.removeprefix("memory/").removesuffix(".md")  # also what folders say, such as a day
+                    name = note_file(f"{Path(file).stem}-notes" if is_writable(file) else stem)
                     yield {"kind": "note", "scope": scope.key, "file": name, "text": prose}
             for summary in await self._storage.records.read(scope):
                 yield {**summary, "kind": "summary", "scope": scope.key}
@@ -67,14 +70,14 @@ class Exporter:
             async for episode in self._episodes(scope.key):
                 yield episode
 
-    async def _annotations(self, scope: Scope) -> dict[str, tuple[str, ...]]:
-        """Return the annotations of the memories that have any, as the documents hold them."""
-        annotations: dict[str, tuple[str, ...]] = {}
-        for file in filter(is_writable, await self._storage.documents.scan(scope)):
+    async def _lines(self, scope: Scope) -> dict[str, tuple[str, ...]]:
+        """Return the annotations of the memories, by their ids, in the order in which the documents hold them."""
+        lines: dict[str, tuple[str, ...]] = {}
+        for file in sorted(filter(is_writable, await self._storage.documents.scan(scope))):
             if read := await self._storage.documents.read(scope, file):
-                blocks = parse(read[0], file=file)
-                annotations.update((block.id, block.annotations) for block in blocks if block.annotations)
-        return annotations
+                for block in parse(read[0], file=file):
+                    lines.setdefault(block.id, block.annotations)
+        return lines
 
     async def _episodes(self, scope: str) -> AsyncIterator[dict[str, Any]]:
         """Yield what was said and not forgotten since, oldest first."""
@@ -88,6 +91,7 @@ class Exporter:
                     at = datetime.fromtimestamp(episode.at, UTC).isoformat()
                     row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}
                     row |= {"unread": episode.unread} if episode.unread else {}
+                    row |= {"speaker": episode.speaker} if episode.speaker else {}
                     yield {"kind": "episode", "scope": scope, **row, "user": sides[0], "reply": sides[1]}
 
     async def feedback(self) -> AsyncIterator[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """What other assistants remember, without the conversations: in files of topics, in entries, in objects of JSON."""
 
-import json
 import re
 import zipfile
 from collections.abc import Iterator
@@ -10,13 +9,13 @@ from typing import Any, Final
 
 from extractor import clean
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import noon_of, text_in
+from gateway_memory.ground import json_of, noon_of, text_in
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, one_line, parse
 from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.transfer import items
 
-_FRONT: Final = re.compile(r"\ufeff?---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD: Final = re.compile(r"^(name|description):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _ENTRY_END: Final = re.compile(r"^[ \t]*§[ \t]*$", re.MULTILINE)
 _TOPICS: Final = ("projects/*/memory/*.md", "*/memory/*.md", "memory/*.md", "*.md")
@@ -120,7 +119,7 @@ def rows_of(path: Path) -> list[Any] | None:
 
 def _rows(content: bytes) -> list[Any] | None:
     try:
-        document = json.loads((text_in(content) or "").removeprefix("\ufeff"))
+        document = json_of(text_in(content) or "")
     except (ValueError, RecursionError):
         return None
     if isinstance(document, dict) and "conversations_memory" in document:

@@ -12,7 +12,7 @@ from typing import IO, Any, Final, Literal
 
 from extractor import answered, asked_secrets, clean, spoken
 from gateway_memory.edge.content import well_formed
-from gateway_memory.ground import text_in
+from gateway_memory.ground import MARK, json_of, text_in
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.plan import MemoryRecord, Review
@@ -127,7 +127,7 @@ def text_of_file(path: Path) -> str:
     """
     content = path.read_bytes()
     text = text_in(content)
-    return (content.decode("utf-8", "replace") if text is None else text).replace("\r\n", "\n").removeprefix("\ufeff")
+    return (content.decode("utf-8", "replace") if text is None else text).replace("\r\n", "\n").lstrip(MARK)
 
 
 def numbered_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
@@ -159,7 +159,7 @@ def objects_of_lines(path: Path) -> Iterator[dict[str, Any] | Problem]:
     for number, line in numbered_lines(path, _LONGEST_HISTORY_LINE):
         place = f"{path}:{number}"
         try:
-            entry = None if line is None else json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            entry = None if line is None else json_of(line)
         except (ValueError, RecursionError):
             yield Problem(place=place, reason="no JSON")
             continue
@@ -174,7 +174,7 @@ def objects_of_array(stream: IO[str], place: str) -> Iterator[tuple[int, dict[st
     decoder, waiting, number, started = json.JSONDecoder(), "", 0, False
     size = _PIECE
     while piece := stream.read(size):
-        waiting += piece if started else piece.lstrip("\ufeff")
+        waiting += piece if started else piece.lstrip(MARK)
         if not started:
             waiting = waiting.lstrip()
             if waiting and waiting[0] != "[":

@@ -18,14 +18,14 @@ from typing import Any, Final, get_args
 
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import local_time, noon_of
+from gateway_memory.ground import json_of, local_time, noon_of
+from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
 from gateway_memory.store.headings import day_named
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.markdown import (
     MemoryType,
-    is_annotation,
     one_line,
 )
 from gateway_memory.store.plan import MemoryRecord, Review, ReviewState
@@ -132,7 +132,9 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
         raise ValueError("expires: expected a day of the calendar as YYYY-MM-DD")
     times = {name: _text(raw, name) for name in ("on", "until", "every")}
     at = _time(raw.get("at", raw.get("timestamp")), default_at, raw.zone)
-    line, last = in_time(clean(text).text, local_time(at, raw.zone).date(), expires, times)
+    line, last = clean(text).text, expires
+    if not own or any(times.values()):  # a line of an export says already when it holds
+        line, last = in_time(line, local_time(at, raw.zone).date(), expires, times)
     annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",
@@ -232,6 +234,7 @@ def _episode(raw: _Row, place: str, scope: str, default_at: float) -> EpisodeIte
         reply=reply,
         at=_time(raw.get("at"), default_at, raw.zone),
         unread=unread if (unread := raw.get("unread")) in ("rules", "model", "no") else "",
+        speaker=_name(_text(raw, "speaker")),
     )
     return EpisodeItem(place=place, scope=scope, episode=episode)
 
@@ -422,7 +425,7 @@ def _json_lines(path: Path, zone: tzinfo | None) -> Iterator[Item]:
             yield Problem(place=place, reason=f"longer than {LONGEST_LINE >> 20} MiB")
             continue
         try:
-            raw = json.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+            raw = json_of(line)
         except json.JSONDecodeError as error:
             yield Problem(place=place, reason=f"no JSON: {error.msg} at column {error.colno}")
         except (ValueError, RecursionError):

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from extractor import clean
-from gateway_memory.ground import local_time, noon_of, text_in
+from gateway_memory.ground import MARK, local_time, noon_of, text_in
 from gateway_memory.ground.holds import given, holds_of, with_note
+from gateway_memory.store.annotations import importance_of, noted, project_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.headings import day_named
-from gateway_memory.store.markdown import Block, importance_of, noted, parse, project_of, told_on
+from gateway_memory.store.markdown import Block, parse, told_on
 from gateway_memory.store.plan import MemoryRecord
 from gateway_memory.transfer.facts import entries, has_entries
 from gateway_memory.transfer.items import LONGEST_LINE, Item, MemoryItem, NoteItem, Problem
@@ -28,9 +29,7 @@ USER_FILE: Final = "USER.md"
 _OBSERVED: Final = re.compile(r"[ \t]*<!--\s*(observed:[^<>\n|]{1,40}\|\s*status:\s*(?:active|superseded))\s*-->\s*")
 _FOOT: Final = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
 _LINE: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
-_OF_SESSION: Final = re.compile(
-    r"\A\ufeff?---[ \t]*\n(?:[^\n]*\n){0,40}?session_id:(?:[^\n]*\n){1,40}?---[ \t]*(?:\n|\Z)"
-)
+_OF_SESSION: Final = re.compile(r"\A---[ \t]*\n(?:[^\n]*\n){0,40}?session_id:(?:[^\n]*\n){1,40}?---[ \t]*(?:\n|\Z)")
 """Before a note of QwenPaw: from which conversation its program has made it."""
 _IMPORTANT: Final = 0.7
 """From this importance on, a memory counts as important here."""
@@ -64,7 +63,7 @@ def read_markdown(
     if decoded is None:
         yield Problem(place=str(path), reason="no text in UTF-8, UTF-16 or GBK; what can be read of it was taken in")
     whole = content.decode("utf-8", "replace") if decoded is None else decoded.encode("utf-8", "replace").decode()
-    whole = _OF_SESSION.sub("", whole)
+    whole = _OF_SESSION.sub("", whole.lstrip(MARK))
     if has_entries(whole):
         yield from entries(path, scope=scope)
         return

@@ -407,8 +407,9 @@ def open_webui(path: Path, zone: tzinfo | None) -> Iterator[items.Conversation |
         ]
         listed = chat.get("messages")
         rows = shown or [row for row in (listed if isinstance(listed, list) else []) if isinstance(row, dict)]
-        said = (({**row, "content": _THOUGHT.sub("", _text(row.get("content")))}, row.get("timestamp")) for row in rows)
-        return (items.message_of(message, at, zone) for message, at in said)
+        texts = (_THOUGHT.sub("", items.text_of_parts(row.get("content"))) for row in rows)
+        said = zip(rows, texts, strict=True)
+        return (items.message_of({**row, "content": text}, row.get("timestamp"), zone) for row, text in said)
 
     names, times = ("id", "title"), ("created_at", "updated_at")
     return _exported(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)

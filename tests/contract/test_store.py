@@ -29,7 +29,18 @@ from gateway_memory.store.journal.sessions import End, NewTurn, Observation
 from gateway_memory.store.journal.sql import SQL
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import EXCHANGE, TALK, Cause, MemoryRecord, Plan, ReceiptLine, Retired, Review, Settled
+from gateway_memory.store.plan import (
+    EXCHANGE,
+    TALK,
+    Cause,
+    MemoryRecord,
+    Plan,
+    ReceiptLine,
+    Renamed,
+    Retired,
+    Review,
+    Settled,
+)
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
@@ -366,6 +377,27 @@ async def test_a_turn_waits_for_its_rules_then_for_its_batch_then_is_done(store:
     await store.turns.finish(plan(turns=(first,), stage="batch"), None)
     queue = await store.turns.queue()
     assert (queue.rules, queue.batch, queue.rules_at, queue.batch_at) == (0, 1, 0.0, 2.0)
+
+
+async def test_what_somebody_said_has_their_new_name_once_the_plan_is_carried_out(store: Store) -> None:
+    said = [("user:a", "Wang: "), ("user:b", "Wang: "), ("user:a", "Wang："), ("user:a", "Li: ")]
+    turns = [
+        await store.turns.accept(turn(number, scope="room:r", episode=True, speaker=speaker, speaker_prefix=prefix))
+        for number, (speaker, prefix) in enumerate(said)
+    ]
+    await store.turns.finish(replace(plan(turns=tuple(turns)), scope="room:r", folder="rooms/r"), None)
+    pages = await store.episodes.pages("room:r")
+    renamed = Renamed(speaker="user:a", was="Wang", name="王五")
+    made = replace(plan(stage="rename"), scope="room:r", folder="rooms/r", renamed=(renamed,))
+    assert Plan.from_json(made.to_json()) == made
+    await store.turns.finish(made, None)
+    names = ["王五: ", "Wang: ", "王五：", "Li: "]
+    waiting = await store.turns.waiting("ruled")
+    assert [each.speaker_prefix for each in waiting] == names
+    episodes = await store.episodes.all_of("room:r", 0, 10)
+    assert [each.user for each in episodes] == [f"{name}said {number}" for number, name in enumerate(names)]
+    assert await store.episodes.pages("room:r") != pages, "the index follows"
+    assert await store.names.within("room:r", ["user:a", "user:b"]) == {"user:a": "王五"}
 
 
 async def test_the_same_id_twice_is_one_turn(store: Store) -> None:
@@ -842,7 +874,7 @@ async def test_a_name_that_a_person_gives_counts_before_the_host_s(store: Store)
     names, zoe = store.names, ZOE.key
     await names.note([(zoe, OF_SCOPE, "xX_zoe_Xx"), (zoe, "chat", "阳台种菜"), ("owner", OF_SCOPE, "Peter")])
     assert await names.of_scopes([zoe, "owner", "user:nobody"]) == {zoe: "xX_zoe_Xx", "owner": "Peter"}
-    assert await names.of_conversations(zoe, ["chat", "other"]) == {"chat": "阳台种菜"}
+    assert await names.within(zoe, ["chat", "other"]) == {"chat": "阳台种菜"}
     await names.give(zoe, OF_SCOPE, "My sister")
     await names.note([(zoe, OF_SCOPE, "zoe2")])
     assert await names.of_scopes([zoe]) == {zoe: "My sister"}

@@ -325,6 +325,19 @@ def test_an_import_that_understands_nothing_is_an_error(
     assert "x.jsonl" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("marks", [1, 2, 3])
+def test_marks_of_the_byte_order_are_no_part_of_what_is_brought(tmp_path: Path, marks: int) -> None:
+    before = b"\xef\xbb\xbf" * marks
+    row = {"type": "fact", "content": "The log is in Postgres"}
+    assert texts(list(read_layout("jsonl", put(tmp_path / "f.jsonl", before + json.dumps(row).encode())))) == [
+        "The log is in Postgres"
+    ]
+    rows = [{"id": "1", "memory": "Likes rye bread", "created_at": "2026-05-01T10:00:00Z"}]
+    assert texts(read(put(tmp_path / "m.json", before + json.dumps(rows).encode()))[1]) == ["Likes rye bread"]
+    topic = b"---\nname: glaze\n---\n\nFire a test tile first.\n"
+    assert texts(read(put(tmp_path / "topics/memory/glaze.md", before + topic))[1]) == ["Fire a test tile first."]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "gbk", "utf-8-sig", "gb18030"])
 def test_a_file_in_another_encoding_is_read(tmp_path: Path, encoding: str) -> None:
     text = "# 记忆\n\n- 地窖的钥匙挂在左边\n- The cellar key hangs left\n"
@@ -369,3 +382,114 @@ def test_a_copy_that_a_sync_made_is_told_once_and_named(
         ["Bought rope of 12 mm", "Bought rope of 12 mm", "Sold the rope ladder"],
         ["Bought rope of 12 mm", "Sold the rope ladder", "Bought rope of 12 mm"],
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "entries"),
+    [
+        ("Host runs Debian\r\n§\r\nThe van is a diesel\r\n", ["Host runs Debian", "The van is a diesel"]),
+        ("阳台朝南\n§\n路由器在书房\n§\n", ["阳台朝南", "路由器在书房"]),
+        ("The mill:\n- stands in Zlin\n\n § \n\nTove drives", ["The mill: - stands in Zlin", "Tove drives"]),
+        ("§\nOne alone\n§", ["One alone"]),
+    ],
+)  # fmt: skip
+def test_what_stands_between_the_signs_of_hermes_is_one_memory(
+    tmp_path: Path, content: str, entries: list[str]
+) -> None:
+    for place in (put(tmp_path / "MEMORY.md", content), tmp_path):
+        layout, items = read(place)
+        assert (layout, texts(items)) == ("hermes", entries)
+
+
+@pytest.mark.parametrize(
+    ("content", "memories"),
+    [
+        ("# Long-term Memory\n\n## 用户信息\n\n- 住在厦门\n- 过敏：\n", ["用户信息：住在厦门"]),
+        ("# Long-term Memory\n\n## Preferences\n\nShort answers in the evening.\n\n(none yet)\n",
+         ["Preferences: Short answers in the evening."]),
+        ("## Projects\n\n- Loom\n  - 120 cm wide\n  - [x] warp ordered\n## Notes\n\n*(to be filled)*\n",
+         ["Projects › Loom: 120 cm wide", "Projects › Loom: [x] warp ordered"]),
+    ],
+)  # fmt: skip
+def test_the_memory_of_nanobot_keeps_what_its_headings_say(tmp_path: Path, content: str, memories: list[str]) -> None:
+    put(tmp_path / "workspace/memory/MEMORY.md", content)
+    put(tmp_path / "workspace/sessions/cli_direct.jsonl", [{"_type": "metadata", "key": "cli:direct"}])
+    for place in (tmp_path, tmp_path / "workspace"):
+        layout, items = read(place)
+        assert (layout, texts(items)) == ("nanobot", memories)
+
+
+@pytest.mark.parametrize(
+    ("user", "reply", "told"),
+    [
+        ([{"type": "text", "text": "<user_query>\nThe oven log is in Postgres 17.\n</user_query>"}], "OK",
+         ("The oven log is in Postgres 17.", "OK")),
+        ([{"type": "text", "text": "<open_and_recently_viewed_files>\nJSON.py\n</open_and_recently_viewed_files>"},
+          {"type": "text", "text": "<user_query>烤箱日志放在 Postgres</user_query>"}], "好",
+         ("烤箱日志放在 Postgres", "好")),
+        ("<user_query>Use tabs here.</user_query>", "Done.", ("Use tabs here.", "Done.")),
+        ([{"type": "text", "text": "Plain words without a tag."}, {"type": "image", "data": "…"}], "Seen.",
+         ("Plain words without a tag.", "Seen.")),
+    ],
+)  # fmt: skip
+def test_an_exchange_of_cursor_is_what_its_person_typed(
+    tmp_path: Path, user: Any, reply: str, told: tuple[str, str]
+) -> None:
+    rows = [
+        {"role": "user", "message": {"content": user}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "I look."}, {"type": "tool_use"}]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": reply}]}},
+        {"type": "turn_ended", "status": "success"},
+    ]
+    layout, items = read(put(tmp_path / "t.jsonl", rows))
+    assert (layout, said(items)) == ("cursor", [told])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("---\nname: tabs\nmetadata:\n  type: user\n---\n\nEva indents with tabs.\n", "Eva indents with tabs."),
+        ('---\nname: deploy\ndescription: "Deploy on Mondays only"\n---\n', "Deploy on Mondays only"),
+        ("---\r\nname: 陶土\r\ndescription: 先试片\r\n---\r\n\r\n新釉先烧试片。\r\n", "新釉先烧试片。"),
+    ],
+)
+def test_a_topic_of_claude_code_is_told_by_its_text_else_by_its_description(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    put(tmp_path / "memory/MEMORY.md", "# Memory Index\n\n- [It](topic_it.md) — see there\n")
+    put(tmp_path / "memory/topic_it.md", text)
+    for place in (tmp_path, tmp_path / "memory", tmp_path / "memory/topic_it.md"):
+        layout, items = read(place)
+        assert (layout, texts(items)) == ("claude-code", [told])
+
+
+@pytest.mark.parametrize(
+    ("rows", "memories"),
+    [
+        ([{"memory": "Likes rye", "metadata": {"category": "food"}, "hash": "x", "updated_at": None}], ["Likes rye"]),
+        ({"results": [{"id": "1", "memory": "对猕猴桃过敏", "score": 0.4}], "relations": []}, ["对猕猴桃过敏"]),
+        ({"count": 2, "results": [{"memory": "Sails"}, {"memory": "Has a loom"}]}, ["Sails", "Has a loom"]),
+    ],
+)  # fmt: skip
+def test_answers_of_mem0_are_read_in_each_of_their_forms(tmp_path: Path, rows: Any, memories: list[str]) -> None:
+    layout, items = read(put(tmp_path / "export.json", json.dumps(rows)))
+    assert (layout, texts(items)) == ("mem0", memories)
+
+
+@pytest.mark.parametrize(
+    ("chat", "told"),
+    [
+        ({"messages": [{"role": "user", "content": "The kayak is red."}, {"role": "assistant", "content": "Nice."}]},
+         [("The kayak is red.", "Nice.")]),
+        ({"history": {"currentId": None, "messages": {
+            "a": {"id": "a", "parentId": None, "role": "user", "content": [{"type": "text", "text": "皮划艇是红的"}]},
+            "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "好"}}}}, [("皮划艇是红的", "好")]),
+        ({"title": "empty", "history": {"messages": {}, "currentId": ""}}, []),
+    ],
+)  # fmt: skip
+def test_a_chat_of_open_webui_is_read_from_its_tree_or_its_list(
+    tmp_path: Path, chat: dict[str, Any], told: list[tuple[str, str]]
+) -> None:
+    rows = [{"id": "x", "user_id": "u", "title": "t", "chat": chat, "created_at": 1790835000, "folder_id": None}]
+    layout, items = read(put(tmp_path / "chat-export.json", json.dumps(rows)))
+    assert (layout, said(items)) == ("open-webui", told)

@@ -63,6 +63,19 @@ def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> 
     assert set(found["results"][0]) == {"content", "type", "score", "source", "timestamp"}
 
 
+@pytest.mark.parametrize(
+    ("marks", "encoding"), [(1, "utf-8"), (2, "utf-8"), (3, "utf-8"), (2, "utf-16-le"), (2, "utf-16-be")]
+)
+def test_marks_of_the_byte_order_are_no_part_of_the_input(tmp_path: Path, marks: int, encoding: str) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
+    given = json.dumps({"conversation_id": "c", "workspace_roots": [str(tmp_path)]})
+    place = ("--workspace", str(workspace), "--config", WORDS_ALONE)
+    done = run("hook", "sessionStart", *place, given=("\ufeff" * marks + given).encode(encoding))
+    assert "三楼" in json.loads(done.stdout)["additional_context"]
+
+
 def test_an_end_alone_saves_from_the_transcript(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
     path = transcript(

@@ -9,6 +9,7 @@ import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.store.markdown import parse
 
 BROUGHT = Path(__file__).parent.parent / "data/brought"
@@ -55,3 +56,64 @@ def test_each_line_read_aloud_stands_alone() -> None:
     assert "健康：对青霉素过敏" in "\n".join(
         block.text for block in parse((BROUGHT / "zh/MEMORY.md").read_text("utf-8"), file="MEMORY.md")
     )
+
+
+WORDS = '{"agents": {"defaults": {"memorySync": {"autoRecall": {"embedder": {"provider": "none"}}}}}}'
+
+
+def rows_of(file: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+async def told(workspace: Path, config: Path, which: str) -> list[str]:
+    """Return the opening of a session, and for each question what is found."""
+    async with GatewayMemory(load_config(config), workspace) as memory:
+        session = await memory.start_session("s", user=OWNER)
+        found = [
+            "\n".join(
+                f"{hit.at // 86_400} {hit.text}" for hit in await memory.search(session, row["question"], limit=5)
+            )
+            for row in ASKED
+            if row["workspace"] == which
+        ]
+        return [session.opening, *found]
+
+
+@pytest.mark.parametrize("which", ["en", "zh", "mixed"])
+@pytest.mark.parametrize("how", ["jsonl", "markdown"])
+@pytest.mark.parametrize("live", [False, True])
+async def test_what_was_brought_goes_out_and_comes_back_as_it_was(
+    tmp_path: Path, which: str, how: str, *, live: bool
+) -> None:
+    config = tmp_path / "words.json5"
+    config.write_text(WORDS)
+
+    async def run(*arguments: str | Path) -> None:
+        assert await asyncio.to_thread(main, [*map(str, arguments), "--config", str(config)]) == 0
+
+    first, second, out = tmp_path / "first", tmp_path / "second", tmp_path / "out"
+    if live:
+        shutil.copytree(BROUGHT / which, first)
+    else:
+        await run("import", "openclaw", BROUGHT / which, "--workspace", first)
+    await run("export", "--format", how, "--output", out, "--workspace", first)
+    await run("import", "openclaw" if how == "markdown" else "jsonl", out, "--workspace", second)
+    exports = []
+    for workspace in (first, second):
+        file = tmp_path / f"{workspace.name}.jsonl"
+        await run("export", "--output", file, "--workspace", workspace)
+        exports.append(rows_of(file))
+    # What lies in a day's file unmarked gets its days when it is taken in ("on Wednesday"), as any other Markdown does.
+    said = plain_of if live else str
+    lines = [
+        sorted((said(str(row["text"])), str(row["at"])[:10]) for row in rows if row["kind"] == "memory")
+        for rows in exports
+    ]
+    notes = [
+        sorted((str(row["file"]), str(row["text"]).strip()) for row in rows if row["kind"] == "note")
+        for rows in exports
+    ]
+    assert lines[0] == lines[1]
+    assert notes[0] == notes[1]
+    if not live:
+        assert await told(first, config, which) == await told(second, config, which)

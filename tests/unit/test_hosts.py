@@ -24,6 +24,11 @@ TEA = "I prefer green tea."
         "System: [2026-10-01 10:18:01 GMT+2] Cron: water\n\nA scheduled reminder has been triggered. Relay it.",
         "An async command you ran earlier has completed. The details are:\n\nexec completed",
         "[OpenClaw heartbeat poll]",
+        "Check HEARTBEAT.md and act on it. Prefer short answers. Nothing to do? Then reply HEARTBEAT_OK.",
+        "Look at the queue. Always be brief. Reply NO_REPLY.",
+        "A new session was started via /new. Run your startup routine: read SOUL.md and always greet.",
+        "[System Message] [sessionId: a1] A cron job finished: the user prefers tea.",
+        "[Image]\nUser text:\n<media:image>\nDescription:\nA sign that says: always answer in JSON",
         "[Subagent Context] You are running as a subagent.\n\n[Subagent Task]\nAlways write tests.",
         "[Inter-session message] sourceTool=subagent_announce\nI prefer the other plan.",
         "Continue where you left off. The previous model attempt failed or timed out.",
@@ -93,6 +98,11 @@ def test_a_turn_of_the_host_alone_has_no_words(message: str) -> None:
         "@_user_1 {}",
         "@小助手\u2005{}",
         "A new session was started via /new or /reset. Use JSON.\n\n{}",
+        "<media:image>\n{}",
+        "<media:document> (JSON.pdf)\n{}",
+        "[Audio] User text: [Telegram Ona id:5 2026-10-01 10:18 UTC] <media:audio>\nTranscript: {}",
+        "[Audio]\nUser text:\n[Mobile 2026-10-01 10:18 UTC] [Voice 3s]\nTranscript:\n{}",
+        "[Image]\nUser text:\n{}\nDescription:\nA sign that says: always use JSON",
     ],
 )  # fmt: skip
 def test_the_persons_words_around_a_hosts_stay(around: str) -> None:
@@ -110,6 +120,8 @@ def test_the_persons_words_around_a_hosts_stay(around: str) -> None:
         "[important] I moved to Porto.",
         "I keep my notes in [[porto]] and [2026-11-28] is the day.",
         "Cron runs at [10:15] on my server.",
+        "Transcript: my daughter has an A in physics.",
+        "[Audio] is the menu of my car.\nDescription: a dark screen.",
         "提醒我：[重要] 明天交房租",
         "My address is ona@everyone.org, and @ona_n on Mastodon.",
         "Install @all/tools and @types/node.",
@@ -129,7 +141,8 @@ def test_the_answer_to_a_heartbeat_says_that_nobody_has_asked() -> None:
 @pytest.mark.parametrize(
     "piece",
     ["[IMPORTANT: ", "<system-reminder>", "<<<BEGIN_A>>>\n", "[Reply to\n", "[x for context]\n", "System: [\n", "a. ",
-     "[A B]\n", "Read HEARTBEAT.md ", "[Sat 2026-11-28 15:25 ", "Current time: 2026\n", "[引用", "---\n", "\n\n"],
+     "[A B]\n", "Read HEARTBEAT.md ", "[Sat 2026-11-28 15:25 ", "Current time: 2026\n", "[引用", "---\n", "\n\n",
+     "[Audio]\nUser text:\n"],
 )  # fmt: skip
 def test_reading_takes_as_long_as_the_text(piece: str) -> None:
     def seconds(text: str) -> float:
@@ -153,3 +166,13 @@ def test_a_conversation_in_a_note_is_read_without_its_host() -> None:
     assert "user: my sister paints" in text
     for hidden in ("HEARTBEAT", "as always", "GMT", "message_id", "Model switched"):
         assert hidden not in text
+
+
+def test_each_exchange_of_a_conversation_in_a_note_is_a_paragraph() -> None:
+    note = (
+        "# Talk\n\nuser: the printer wants 420 euro\nassistant: Noted.\nMore?\nuser: my sister paints\nassistant: Ah.\n"
+    )
+    blocks = parse(note, file="memory/talk.md", memories=False)
+    assert [block.text for block in blocks] == [
+        "user: the printer wants 420 euro\nassistant: Noted.\nMore?", "user: my sister paints\nassistant: Ah.",
+    ]  # fmt: skip

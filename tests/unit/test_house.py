@@ -239,6 +239,7 @@ SMALL = {
     "gateway_memory/edge/phrases.py": "hooks need it; its texts are data",
     "gateway_memory/edge/shadowed.py": "every import of the package starts with it",
     "gateway_memory/hooks/run.py": "answers an editor even where nothing else can be imported",
+    "gateway_memory/store/annotations.py": "another program's comments, which the format of ours needs not",
     "gateway_memory/store/steps.py": "both engines and their commands need it alone",
     "notifier/settings.py": "a table of keys",
     "recall/search/asker.py": "reads a message with numpy, which a hook has not",

@@ -247,7 +247,17 @@ def test_what_a_person_says_is_no_form(line: str) -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["2026-09-14", "2026-09-14 18:20", "14.09.2026", "2026年9月14日 星期一", "Monday, September 14, 2026", "20260914"],
+    [
+        "2026-09-14",
+        "2026-09-14 18:20",
+        "2026-09-14 (Mon)",
+        "Mon, 2026-09-14",
+        "Mon. 14.09.2026",
+        "14.09.2026",
+        "2026年9月14日 星期一",
+        "Monday, September 14, 2026",
+        "20260914",
+    ],
 )
 def test_a_heading_that_is_a_day_dates_what_is_below_it_and_is_not_said_again(heading: str) -> None:
     (block,) = parse(f"# Log\n## {heading}\n- First talk\n", file=FILE)
@@ -298,3 +308,18 @@ def test_an_edit_is_taken_back_whatever_the_texts_and_the_file_say(text: str, ot
     found = {block.id: block.text for block in parse(again, file="MEMORY.md")}
     assert standing <= found.keys()
     assert found["abcd1234"] == one_line(other)
+
+
+def test_a_line_that_is_removed_and_added_is_rewritten_in_its_place() -> None:
+    before = (
+        "# Room\r\n\r\n- Anna: I sing <!-- trigger: choir --> <!-- gm:aaaaaa22 B -->\r\n"
+        "- Bob: I row <!-- gm:bbbbbb22 -->\r\n\r\n## Ours\r\n- a list\r\n"
+        "  - Anna: my bike is red <!-- gm:cccccc22 0.8 -->\r\n"
+    )
+    again = [
+        Addition(id="aaaaaa22", text="Änni: I sing", type="B"),
+        Addition(id="cccccc22", text="Änni: my bike is red", confidence=0.8),
+    ]
+    after = before.replace("Anna", "Änni")
+    for text in (before, after):  # once more after a crash
+        assert edit(text, add=again, remove=["aaaaaa22", "cccccc22"], file="MEMORY.md", title="Memory") == after

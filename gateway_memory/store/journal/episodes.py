@@ -20,7 +20,7 @@ Unread = Literal["", "rules", "model", "no"]
 
 "": it was said here.
 """
-_COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
+_COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at, speaker'
 _UNREAD: Final = "unread IN ('rules', 'model')"
 
 
@@ -307,8 +307,9 @@ def _added(database: Database, each: Episode) -> int | None:
         return None
     turn = int(database.execute(SQL["episodes.new_turn"], (each.scope, each.session_key)).fetchone()[0])
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
-    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, each.unread)
-    database.execute(f"INSERT INTO episodes ({_COLUMNS}, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+    said = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, each.speaker)
+    query = f"INSERT INTO episodes ({_COLUMNS}, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    database.execute(query, (*said, each.unread))
     return turn
 
 

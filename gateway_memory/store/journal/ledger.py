@@ -268,6 +268,11 @@ class Ledger(Table):
         query = SQL["ledger.of_session"]
         return list((await self.memories(scope, await self._column(scope, query, scope, session_id))).values())
 
+    async def of_speaker(self, scope: str, speaker: str) -> list[MemoryRecord]:
+        """Return the active memories of a room that somebody has said, oldest first. speaker: as in `MemoryRecord`."""
+        query = "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND speaker = ? ORDER BY at, id"
+        return list((await self.memories(scope, await self._column(scope, query, scope, speaker))).values())
+
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         """Return the active memories that were extracted from these turns."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from extractor import clean
-from gateway_memory.ground import EVERY
+from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, Table, upsert
 
 OF_SCOPE: Final = ""
@@ -33,14 +33,19 @@ def shown_name(text: str | None) -> str:
     return " ".join(line.split())[:_LONGEST_SHOWN].strip(_JOINER)
 
 
-class Names(Table):
-    """The names of scopes and of their conversations. One that a person gave counts before the host's.
+def note_name(database: Database, scope: str, key: str, name: str) -> None:
+    """Store what the host calls a conversation, or a member of a room. Within a transaction."""
+    database.execute(_PUT, (scope, key, _BY_HOST, name))
 
-    Every call may raise StoreError, and has then changed nothing.
+
+class Names(Table):
+    """The names of scopes, of their conversations and, in a room, of who speaks.
+
+    One that a person gave counts before the host's. Every call may raise StoreError, and has then changed nothing.
     """
 
     async def note(self, names: Sequence[tuple[str, str, str]]) -> None:
-        """Store what the host calls conversations and scopes: scope, session key (or `OF_SCOPE`), and name."""
+        """Store what the host calls conversations, scopes and members: scope, key (or `OF_SCOPE`), and name."""
         scopes = [scope for scope, _, _ in names]
         await self._change_many(scopes, _PUT, [(scope, key, _BY_HOST, name) for scope, key, name in names])
 
@@ -57,7 +62,10 @@ class Names(Table):
         query = f"SELECT scope, name FROM names WHERE session_key = ? AND scope IN {AMONG} ORDER BY given"
         return dict(await self._rows(EVERY, query, OF_SCOPE, json.dumps(list(scopes))))
 
-    async def of_conversations(self, scope: str, keys: Sequence[str]) -> Mapping[str, str]:
-        """Return the names of those of a scope's conversations that have one, by session key."""
+    async def within(self, scope: str, keys: Sequence[str]) -> Mapping[str, str]:
+        """Return the names of those of a scope's conversations, and of a room's members, that have one, by their keys.
+
+        keys: session keys, and the keys of the members' own scopes.
+        """
         query = f"SELECT session_key, name FROM names WHERE scope = ? AND session_key IN {AMONG} ORDER BY given"
         return dict(await self._rows(scope, query, scope, json.dumps(list(keys))))

@@ -4,8 +4,11 @@ import re
 from typing import Final, NamedTuple
 
 from extractor import has_han, without_orders
+from gateway_memory.ground import Database
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.journal.names import shown_name
+from gateway_memory.store.journal.episodes import touch_turns
+from gateway_memory.store.journal.names import note_name, shown_name
+from gateway_memory.store.plan import Renamed
 
 UNVERIFIED: Final = "?"
 """How the key of a sender begins whom the host has not verified."""
@@ -13,6 +16,8 @@ _LONGEST: Final = 40
 _MARKS: Final = re.compile(r"[:：\[\]<>|]+")
 _CALLED: Final = re.compile(r"\A\s*(?:@[\w.·-]{1,40}[\s,，:：]+)+(?=\S)|(?<=\S)(?:\s+@[\w.·-]{1,40})+\s*\Z")
 _NAMED: Final = re.compile(r"[^:：\n]{1,40}(?:: |：)")
+_ENDS: Final = (": ", "：")
+"""How the name before a line ends, see `prefix_of`."""
 
 
 class Sender(NamedTuple):
@@ -20,6 +25,11 @@ class Sender(NamedTuple):
 
     key: str = ""
     name: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether they have an id that stays, and a name beside it."""
+        return bool(self.name) and not self.key.startswith(UNVERIFIED) and self.name != sender_of(self.key, "").name
 
     @property
     def is_host(self) -> bool:
@@ -64,3 +74,30 @@ def prefix_of(name: str, text: str) -> str:
 def unnamed(text: str, speaker: str) -> str:
     """Return what a line says without who says it. speaker: the key of whoever said it, "" for nobody."""
     return _NAMED.sub("", text, count=1) if speaker and _NAMED.match(text) else text
+
+
+def name_in(text: str, speaker: str) -> str:
+    """Return the name before a line; "" for none. speaker: as `unnamed` takes it."""
+    return text.removesuffix(unnamed(text, speaker)).rstrip(":： ")
+
+
+def told_as(text: str, speaker: str, name: str) -> str:
+    """Return a line under the name that whoever said it has now. name: "" if it is not known."""
+    said = unnamed(text, speaker)
+    return prefix_of(name, said) + said if name and said != text else text
+
+
+def rename(database: Database, scope: str, renamed: Renamed) -> None:
+    """Tell what somebody has said in a room, and what of it waits to be read, under their new name.
+
+    Within a transaction. The lines of their memories are for the plan.
+    """
+    note_name(database, scope, renamed.speaker, renamed.name)
+    for end in _ENDS:
+        was, now = renamed.was + end, renamed.name + end
+        values = (now, len(was) + 1, scope, renamed.speaker, len(was), was)
+        waiting = "UPDATE turns SET speaker_prefix = ? || substr(speaker_prefix, ?) WHERE scope = ? AND speaker = ?"
+        database.execute(f"{waiting} AND substr(speaker_prefix, 1, ?) = ?", values)
+        said = 'UPDATE episodes SET "user" = ? || substr("user", ?) WHERE scope = ? AND speaker = ?'
+        turns = database.execute(f'{said} AND substr("user", 1, ?) = ? RETURNING turn', values).fetchall()
+        touch_turns(database, scope, [int(turn) for (turn,) in turns])

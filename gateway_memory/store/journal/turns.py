@@ -14,6 +14,7 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.sessions import NewTurn, accept, remember
+from gateway_memory.store.journal.speakers import Sender, rename
 from gateway_memory.store.journal.sql import (
     AMONG,
     AMONG_NUMBERS,
@@ -65,6 +66,11 @@ class PendingTurn:
     joined: str = ""
     speaker: str = ""
     speaker_prefix: str = ""
+
+    @property
+    def sender(self) -> Sender:
+        """Who has said it."""
+        return Sender(self.speaker, self.speaker_prefix.rstrip(":： "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,7 +360,9 @@ class Turns(Table):
             query = upsert("feedback", "scope, turn, memory, verdict, at", "scope, turn, memory")
             rated = [(plan.scope, each.turn, each.memory, each.verdict, plan.at) for each in plan.rated]
             database.executemany(query, rated)
-            if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link"):
+            for renamed in plan.renamed:
+                rename(database, plan.scope, renamed)
+            if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link", "rename"):
                 change = (receipt_number, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
