@@ -3,11 +3,11 @@
 It writes extractor/tables/changes.txt from benchmarks/pairs/, which has a file for each hand that wrote rows of (old,
 new, label): a logistic regression over the vectors of both, the words of the newer one and what the words of both
 have to do with each other tells those that replace the older one from those that stand beside it, as small talk does
-beside any line, and what somebody tells beside the nearest of what they told before ("change"). Which of several older lines a statement may change at all is told by a second one
-("about"), without words: it tells the pairs that replace or repeat from statements that are paired with another line of
-the hand. Beside the weights stands what is found of each hand when trained on the others: the area under the curve, and
-the share of changes found where 5 and 2 % of the neighbours are taken for one, and from which log-odds on.
-tests/data/changed_minds.jsonl is always left out.
+beside any line, and what somebody tells beside the nearest of what they told before ("change"). Which of several older
+lines a statement may change at all is told by a second one ("about"), without words: it tells the pairs that replace or
+repeat from statements that are paired with another line of the hand. Beside the weights stands what is found of each
+hand when trained on the others: the area under the curve, and the share of changes found where 5 and 2 % of the
+neighbours are taken for one, and from which log-odds on. tests/data/changed_minds.jsonl is always left out.
 """
 
 import json

@@ -62,7 +62,8 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.7
-_KEEP_IN_PART: Final = 2.2  # of some clauses of a sentence, which asks or orders in others
+_KEEP_IN_PART: Final = 2.0  # of some clauses of a sentence, which asks or orders in others
+_KEEP_WITH_IT: Final = 1.2  # of more of them, of which those are a part
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6
@@ -85,11 +86,14 @@ _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
-_CLAUSE_END: Final = re.compile(r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)")
+_CLAUSE_END: Final = re.compile(  # in Chinese a space is a pause, too: "我家猫叫豆花 今天又把花盆推下去了 怎么管啊"
+    r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)"
+    r"|(?:(?<=\w{3}[\u3400-\u9fff])|(?<=[\u3400-\u9fff]\w{2}\d))(?= +[\u3400-\u9fff])"
+)
 _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
-_SHORTEST_RUN: Final = 6  # characters
+_SHORTEST_RUN: Final = 4  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,26 +276,26 @@ def clauses_of(text: str) -> list[str]:
 
 
 def runs_of(text: str) -> list[str]:
-    """Return what stands in some neighbouring clauses of a text, but not in all: "he's my boss, fix this mail to him"."""
+    """Return what stands in some neighbouring clauses of a text, but not in all: "he's my boss, mend this mail"."""
     clauses = clauses_of(text)[:_MOST_CLAUSES]
     ends = range(1, len(clauses) + 1)
     runs = ("".join(clauses[start:end]).strip(" ,;:，；：-–—") for end in ends for start in range(end))
     return [run for run in runs if len(run) >= _SHORTEST_RUN and run != text] if clauses else []
 
 
-def told_in_part(
-    candidate: Candidate, message: Meaning | None, runs: Mapping[str, Meaning | None]
-) -> Candidate | None:
-    """Return a sentence that is not kept with those of its clauses that tell most; None where they tell too little.
+def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[str, Meaning | None]) -> Candidate | None:
+    """Return a sentence that is not kept with the most of its clauses that tell enough together; None without them.
 
     message: of the whole message; runs: of the `runs_of` the sentence.
     """
     if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
         return None
     telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
-    best = max(telling, key=lambda run: telling[run], default="")
-    if not best or telling[best] < _KEEP_IN_PART:
+    if max(telling.values(), default=_KEEP_BESIDE) < _KEEP_IN_PART:
         return None
+    best = max(
+        (run for run, keep in telling.items() if keep >= _KEEP_WITH_IT), key=len
+    )  # 主要跑沈阳到广州 leans on 老公
     return replace(candidate, content=best, sentence=best, confidence=_CONFIDENCE, only_as=frozenset())
 
 
@@ -326,7 +330,8 @@ def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:
     if not candidate.explicit and sentence.keep < _KEEP_NOTED:
         return None if not candidate.only_as else _only_as_change(candidate)
     wishes = "wish" in candidate.only_as and sentence.wishes
-    noted = _wish(candidate, candidate.content) if wishes else replace(candidate, only_as=frozenset(), importance="high")
+    as_told = replace(candidate, only_as=frozenset(), importance="high")
+    noted = _wish(candidate, candidate.content) if wishes else as_told
     return replace(noted, explicit=True, confidence=max(noted.confidence, _CONFIDENCE_NOTED))
 
 

@@ -85,7 +85,7 @@ class QuotationSettings:
 
     min_score: Annotated[float, Ge(0), Le(1)] = 0.5
     max_results: Annotated[int, Ge(0), Le(_MOST)] = 6
-    max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 700
+    max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 900
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

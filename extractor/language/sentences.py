@@ -11,6 +11,7 @@ from gateway_memory.ground.tables import simplified
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
+_END: Final = re.compile("|".join(_EXACT[name].pattern for name in ("end of a sentence", "pause")))
 
 
 LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose
@@ -62,23 +63,26 @@ def without_single_quotations(text: str) -> str:
     return _PATTERNS["single quotation"].sub(lambda each: QUOTED * len(each[0]), text) if "'" in text else text
 
 
-def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
+def sentences(text: str, *, whole: bool = False) -> list[Sentence]:
+    """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters.
+
+    whole: also those in which spaces stand for pauses, as people type Chinese. Else each part is one.
+    """
     parts: list[Sentence] = []
     for line in without_code_blocks(text[:LONGEST_READ]).split("\n"):
         if line.strip() and not is_machine_line(line):
-            parts += _of_line(line)
+            parts += _of_line(line, _EXACT["end of a sentence"] if whole else _END)
     return parts
 
 
-def _of_line(line: str) -> Iterator[Sentence]:
+def _of_line(line: str, end: re.Pattern[str]) -> Iterator[Sentence]:
     marker = _PATTERNS["item of a list"].match(line)
     if marker:
         line = line[marker.end() :]
     line = _PATTERNS["emphasis"].sub(r"\2", line)
     plain = simplified(without_single_quotations(without_quotations(line.replace("’", "'").replace("\t", " "))))
     position = 0
-    for end_mark in _EXACT["end of a sentence"].finditer(plain):
+    for end_mark in end.finditer(plain):
         yield from _sentence(line, plain, position, end_mark.start(), end_mark[0], item=bool(marker))
         position = end_mark.end()
     yield from _sentence(line, plain, position, len(line), "", item=bool(marker))

@@ -36,7 +36,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
     unread: list[Candidate] = []
-    for sentence in sentences(own_words(turn.user[:LONGEST_READ])):
+    for sentence in sentences(own_words(turn.user[:LONGEST_READ]), whole=True):
         only_as = may_be(sentence)
         if not only_as:
             continue

@@ -247,7 +247,7 @@ def _own_sentence(candidate: Candidate, turn: Turn) -> Candidate | None:
     Of a quotation of several sentences, the one counts that shares most words with the entry. A sentence that begins
     with "she" or "that" is told with the one before it.
     """
-    own = sentences(own_words(turn.user[:LONGEST_READ]))
+    own = sentences(own_words(turn.user[:LONGEST_READ]), whole=True)
     quoted, stated = statement_words(candidate.quote), statement_words(candidate.content)
     shared = [(len(quoted & words), len(stated & words)) for words in (statement_words(each.text) for each in own)]
     if not any(of_quote for of_quote, _ in shared):

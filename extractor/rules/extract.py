@@ -66,7 +66,7 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
     redo = bool(_PATTERNS["redo"].search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
-    own = sentences(message)
+    own = sentences(message, whole=True)
     for sentence in own:
         language = language_of(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)

@@ -94,9 +94,10 @@ class Merger:
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
         for number, (candidate, sentence) in enumerate(zip(candidates, said, strict=True)):
-            if found[number] is None and "part" in candidate.only_as and (runs := runs_of(sentence)):
+            kept = found[number]
+            if "part" in candidate.only_as and (kept is None or kept.only_as) and (runs := runs_of(sentence)):
                 of_runs = await self._meanings(runs, NEAREST_SECONDS)
-                found[number] = told_in_part(candidate, meanings[whole], of_runs)
+                found[number] = told_in_part(candidate, meanings[whole], of_runs) or kept
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
         return [replace(each, content=asked_for(each.content)) if each and each.explicit else each for each in found]
@@ -267,7 +268,8 @@ class Merger:
             contents = [_plain(each) for each in entries]
             text = _plain(memory)
             quoted = _share_within(text, [each.quote for each in entries]) >= _MADE_OF
-            of_it = any(same_text(each.quote) == same_text(text) for each in entries)  # a number may be worded otherwise
+            # A number may be worded otherwise: "at eight", 20:00.
+            of_it = any(same_text(each.quote) == same_text(text) for each in entries)
             said = of_it or (bool(entries) and says("\n".join(contents), text, quoted=quoted))
             if said and await self._is_unedited(draft.scope, memory):
                 words = statement_words(text)

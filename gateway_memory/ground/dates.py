@@ -478,7 +478,8 @@ def _bound(text: str, mention: Mention, day: date) -> dict[str, Any]:
     is_end = PATTERNS["until"].search(before) or PATTERNS["until Chinese"].search(before)
     if is_end or PATTERNS["until behind"].match(behind) or re.match(r"(?:un)?till?\b", named):
         return {"bound": "until"} if mention.spans[-1].last >= day else {}
-    if PATTERNS["since"].search(before) or re.match(r"since\b", named, re.IGNORECASE):
+    is_start = PATTERNS["since"].search(before) or PATTERNS["since behind"].match(behind)
+    if is_start or re.match(r"since\b", named, re.IGNORECASE):
         return {"bound": "since"}
     if not (PATTERNS["by"].search(before) or PATTERNS["by behind"].match(behind)):
         return {}

@@ -217,7 +217,9 @@ def _meant(words: str, mention: Mention, day: date, *, past: bool, before: Span 
     """Return the span that a mention means; None: unsure. before: the one that was named in front of it."""
     if mention.after:
         return following(before, mention.after) if before else None
-    span = mention.meant(day, past=past, surely=is_surely_past(words, mention))
+    this = words[mention.start : mention.end].lower().startswith("this ")  # "this February", of a past verb
+    surely = this or mention.bound == "since" or is_surely_past(words, mention)
+    span = mention.meant(day, past=past, surely=surely)
     if span and before and span.last < before.first and not past and returns(words, mention):
         return following(before, WEEKDAYS[span.first.weekday()])
     return span

@@ -275,6 +275,9 @@ class Follower:
             known[file] = stamp
             return
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
+        blocks = [
+            block for block in blocks if not vanishing.NO_TEXT.search(block.text)
+        ]  # a broken line has another's id
         if (name := original_of(file)) and (original := await self._store.documents.read(scope, name)):
             told = {each.text for each in await compute(parse, original[0], file=name, memories=is_writable(name))}
             told |= {

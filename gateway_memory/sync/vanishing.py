@@ -21,7 +21,8 @@ SETTLES_SECONDS: Final = 3.0
 MOMENT_SECONDS: Final = 0.15
 """How long a file from which a few lines vanished must stay as it is."""
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
+NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
+"""What a line of a file that broke has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def is_damage(text: str | None, vanished: Vanished, *, older: bool) -> bool:
     """
     if not vanished.lines:
         return False
-    if text is None or "\0" in text or not _NO_TEXT.sub("", text).strip() or cut_line(text, vanished):
+    if text is None or "\0" in text or not NO_TEXT.sub("", text).strip() or cut_line(text, vanished):
         return True
     if older and len(vanished.ours) >= FEWEST_OLDER:
         return True
@@ -76,7 +77,7 @@ def mended(text: str | None, file: str, *, title: str, cut: str, add: Sequence[A
     lines = (text or "").split("\n")
     if cut and lines[-1] == cut:
         lines[-1] = ""
-    whole = "\n".join(line for line in lines if not _NO_TEXT.search(line))
+    whole = "\n".join(line for line in lines if not NO_TEXT.search(line))
     return edit(whole, add=add, remove=remove, file=file, title=title)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, get_args
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import json_of, local_time, noon_of
+from gateway_memory.ground.holds import plain_of
 from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
 from gateway_memory.store.headings import day_named
@@ -133,7 +134,8 @@ def _memory(raw: _Row, place: str, scope: str, default_at: float) -> MemoryItem:
     times = {name: _text(raw, name) for name in ("on", "until", "every")}
     at = _time(raw.get("at", raw.get("timestamp")), default_at, raw.zone)
     line, last = clean(text).text, expires
-    if not own or any(times.values()):  # a line of an export says already when it holds
+    is_noted = plain_of(line) != line or not expires
+    if not (own and is_noted) or any(times.values()):  # a line of an export says already when it holds
         line, last = in_time(line, local_time(at, raw.zone).date(), expires, times)
     annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(

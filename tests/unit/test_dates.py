@@ -156,6 +156,11 @@ def test_what_lies_ahead_is_over_after_its_last_day(text: str, last: str | None)
         ("在元旦晚会上，小明和同学们一起制作了彩纸灯笼", "2026-01-01"),
         ("On Monday, we went to the museum", "2026-11-23"),
         ("周日晚上，我和老公去听了音乐会", "2026-11-22"),
+        ("I'm down 14 pounds since Christmas", "2025-12-25"),
+        ("sober since New Year's", "2026-01-01"),
+        ("圣诞节以来瘦了14斤", "2025-12-25"),
+        ("the septic guy did it this February", "2026-02-01"),
+        ("the roof was done this spring", "2026-03-01"),
     ],
 )
 def test_a_day_in_front_of_a_past_verb_is_the_last_one_and_is_never_over(text: str, first: str) -> None:

@@ -29,6 +29,23 @@ def test_each_exchange_of_a_talk_has_its_share_of_the_budget() -> None:
         assert f"In week {turn}" in block
 
 
+def test_what_short_quotations_leave_is_given_to_those_that_need_it() -> None:
+    session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
+    long = exchange(1)
+    short = [
+        replace(
+            exchange(turn),
+            hit=replace(exchange(turn).hit, text="Pier four."),
+            sides=("Pier four.", ""),
+            session_id=str(turn),
+        )
+        for turn in (3, 5, 7, 9)
+    ]
+    block = quotations_block(session, [long, *short], "pier", UTC, 230)
+    assert all(side in block for side in long.sides)
+    assert block.count("Pier four.") == len(short)
+
+
 def test_what_was_asked_stands_before_its_answer() -> None:
     session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
     said, asked = "Yesterday I met a sailor who had been through a lot.", "How did she end up there?"
