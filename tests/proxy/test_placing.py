@@ -127,3 +127,17 @@ async def test_what_was_said_elsewhere_stays_after_an_edit(memory: GatewayMemory
     await memory.after_reply(session, user="I like figs.", reply="OK", turn_id="p2", replaces="p1")
     await memory.flush()
     assert "green" in await lines(memory)
+
+
+async def test_a_reply_that_was_made_again_is_the_one_that_is_told(memory: GatewayMemory) -> None:
+    session = await memory.start_session(KEY, user=OWNER)
+    said = "Remember that I like figs. What shall I cook with them?"
+    first = await memory.after_reply(session, user=said, reply="A quiche with leek.", turn_id="p1")
+    await memory.flush()
+    before = await lines(memory)
+    assert await memory.after_reply(session, user=said, reply="A tagine with lamb.", turn_id="p1") == first
+    await memory.flush()
+    assert await lines(memory) == before, "what the user said stays as it was learnt"
+    texts = [hit.text for hit in await memory.search(session, "What shall I cook with figs?", kinds=["episode"])]
+    assert any("tagine" in text for text in texts), texts
+    assert not any("quiche" in text for text in texts), texts
