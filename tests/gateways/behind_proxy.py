@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -57,7 +57,7 @@ def fronted(folder: Path, *, channel: str) -> Iterator[tuple[Front, Callable[[st
 
 
 @contextmanager
-def program(folder: Path, command: list[str | Path], url: str, **environment: str) -> Iterator[None]:
+def program(folder: Path, command: Sequence[str | Path], url: str, **environment: str) -> Iterator[None]:
     """Run a program until it answers at a URL, and end it. Nothing of this process's settings reaches it."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     folder.mkdir(exist_ok=True)

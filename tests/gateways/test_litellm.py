@@ -78,7 +78,15 @@ def served(tmp_path_factory: pytest.TempPathFactory, python: Path) -> Iterator[t
         home.mkdir()
         (home / "config.yaml").write_text(json.dumps(config), "utf-8")  # which is YAML, too
         (home / "people.py").write_text(PEOPLE, "utf-8")
-        command = [python.with_name("litellm"), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
+        command: list[str | Path] = [
+            python.with_name("litellm"),
+            "--config",
+            "config.yaml",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+        ]
         quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "PYTHONPATH": str(home)}
         with program(home, command, f"http://127.0.0.1:{port}/health/liveliness", **quiet):
             yield front, known, LiteLLM(f"http://127.0.0.1:{port}")
