@@ -44,7 +44,7 @@ def texts_of(body: dict[str, Any]) -> tuple[str, list[str]]:
 def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
     """Talk, and print what stayed."""
     for turn in range(turns):
-        say("talk", FIRST if turn == 0 else f"Turn {turn}: which colour has gate {turn - 1}?")
+        say("talk", FIRST if turn == 0 else f"Which colour has gate {turn - 1}?")
         say(f"other {turn}", f"Remember that gate {turn} is colour{turn}.")
     ours = [texts_of(body) for body in bodies() if is_of_talk(body)]
     pairs = list(pairwise(ours))
@@ -61,7 +61,7 @@ def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
 
 def newest(messages: Sequence[str]) -> int:
     """Return the place of the last message with words of the person: a host may add messages of its own."""
-    return max(at for at, text in enumerate(messages) if FIRST in text or "which colour has gate" in text)
+    return max(at for at, text in enumerate(messages) if FIRST in text or "Which colour has gate" in text)
 
 
 def is_of_talk(body: dict[str, Any]) -> bool:
