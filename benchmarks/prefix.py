@@ -1,16 +1,19 @@
 """How many requests to a model begin with the whole of the one before, while the memory learns in between.
 
-    python benchmarks/prefix.py --turns 30 --over proxy openclaw nanobot hermes
+    python benchmarks/prefix.py --turns 31 --over proxy openclaw nanobot hermes hooks mcp
 
 A provider caches what a request has in common with one before, so that each change in the middle is paid again. A talk
 goes on turn by turn, and after each turn something is learnt in another talk. Printed are, for each way, the requests
 that begin with the whole of the one before; those that begin with all that stood before its newest words, as where a
 host drops what it was given after each reply; those whose system prompt stayed; and whether the model was told what was
-learnt last. The gateways are the real ones, which `make test-gateways` installs, with a model on loopback.
+learnt last. The gateways are the real ones, which `make test-gateways` installs, with a model on loopback. An editor
+is played, as its documentation has it: what a hook gives stays beside its prompt. So is a client of MCP, which sends
+the instructions and the tools with each request, and keeps what a tool has answered.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -41,7 +44,7 @@ def texts_of(body: dict[str, Any]) -> tuple[str, list[str]]:
 def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
     """Talk, and print what stayed."""
     for turn in range(turns):
-        say("talk", FIRST if turn == 0 else f"Turn {turn}: which colour has gate {turn - 1}?")
+        say("talk", FIRST if turn == 0 else f"Which colour has gate {turn - 1}?")
         say(f"other {turn}", f"Remember that gate {turn} is colour{turn}.")
     ours = [texts_of(body) for body in bodies() if is_of_talk(body)]
     pairs = list(pairwise(ours))
@@ -58,7 +61,7 @@ def measure(name: str, turns: int, say: Talk, bodies: Bodies) -> None:
 
 def newest(messages: Sequence[str]) -> int:
     """Return the place of the last message with words of the person: a host may add messages of its own."""
-    return max(at for at, text in enumerate(messages) if FIRST in text or "which colour has gate" in text)
+    return max(at for at, text in enumerate(messages) if FIRST in text or "Which colour has gate" in text)
 
 
 def is_of_talk(body: dict[str, Any]) -> bool:
@@ -179,7 +182,99 @@ def hermes(folder: Path) -> Iterator[dict[str, tuple[Talk, Bodies]]]:
             host.kill()
 
 
-WAYS = {"proxy": proxy, "openclaw": openclaw, "nanobot": nanobot, "hermes": hermes}
+@contextmanager
+def remembering(folder: Path) -> Iterator[tuple[Any, Path, Callable[[str, str], None]]]:
+    """Yield a service, its workspace, and what lets the owner say something in another session."""
+    from served import OWNER, service, written
+
+    workspace = folder / "main"
+    config = written(folder, agents={"main": {"workspace": str(workspace)}}, port=0)
+    with service(config, workspaces={"main": workspace}) as running:
+
+        def learn(talk: str, text: str) -> None:
+            told = {"user": text, "reply": "I see."}
+            running.answer("after_reply", {"id": talk, "speaker": {**OWNER, "key": f"agent:main:{talk}"}, **told})
+            running.answer("flush", {})
+
+        yield running, workspace, learn
+
+
+@contextmanager
+def hooks(folder: Path) -> Iterator[dict[str, tuple[Talk, Bodies]]]:
+    """Yield the hooks of Claude Code, as whole processes."""
+    with remembering(folder) as (_, workspace, learn):
+        opening: list[str] = []
+        history: list[dict[str, Any]] = []
+        requests: list[dict[str, Any]] = []
+
+        def told(event: str, **values: str) -> str:
+            given = {
+                "session_id": "talk",
+                "hook_event_name": event[0].upper() + event[1:],
+                "cwd": str(folder),
+                **values,
+            }
+            command = [sys.executable, "-m", "gateway_memory.cli.entry", "hook", event, "--workspace", str(workspace)]
+            answer = subprocess.run(command, input=json.dumps(given).encode(), capture_output=True, check=True).stdout  # noqa: S603 - our own command
+            found: str = json.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+            return found
+
+        def say(talk: str, text: str) -> None:
+            if talk != "talk":
+                learn(talk, text)
+                return
+            if not opening:
+                opening.append(told("sessionStart", source="startup"))
+            beside = told("userPromptSubmit", prompt=text)
+            history.append({"role": "user", "content": text, "beside": beside})
+            requests.append({"system": opening[0], "messages": list(history)})
+            history.append({"role": "assistant", "content": "I see."})
+
+        yield {"hooks": (say, lambda: requests)}
+
+
+@contextmanager
+def mcp(folder: Path) -> Iterator[dict[str, tuple[Talk, Bodies]]]:
+    """Yield the MCP server of the service, to which the client connects anew for each turn."""
+    import asyncio
+
+    from httpx2 import AsyncClient
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    from gateway_memory import OWNER
+    from gateway_memory.scope import resolve_scope
+    from gateway_memory.serving.access import ClientTokens
+
+    with remembering(folder) as (running, workspace, learn):
+        _, token = ClientTokens(workspace).add(resolve_scope(user=OWNER), "a client of MCP")
+        history: list[dict[str, Any]] = []
+        requests: list[dict[str, Any]] = []
+
+        async def ask(text: str) -> None:
+            headers = {"Authorization": f"Bearer {token}"}
+            async with (
+                AsyncClient(headers=headers, timeout=60) as http,
+                Client(streamable_http_client(f"{running.url}/mcp", http_client=http)) as client,
+            ):
+                tools = [tool.model_dump(mode="json") for tool in (await client.list_tools()).tools]
+                history.append({"role": "user", "content": text})
+                found = await client.call_tool("search_memory", {"query": text})
+                history.append({"role": "tool", "content": json.dumps(found.structured_content)})
+                system = json.dumps([client.instructions, tools])
+                requests.append({"system": system, "messages": list(history)})
+                history.append({"role": "assistant", "content": "I see."})
+
+        def say(talk: str, text: str) -> None:
+            if talk == "talk":
+                asyncio.run(ask(text))
+            else:
+                learn(talk, text)
+
+        yield {"mcp": (say, lambda: requests)}
+
+
+WAYS = {"proxy": proxy, "openclaw": openclaw, "nanobot": nanobot, "hermes": hermes, "hooks": hooks, "mcp": mcp}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

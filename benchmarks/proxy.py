@@ -24,9 +24,9 @@ from fronted import Front
 from served import service, written
 from upstream import Answer, chat, chat_stream, upstream
 
-TALKS = 200
+TURNS = 20
 PIECES = 2000
-STEPS = 5
+STEPS = 10
 SPEAKER = {"channel": "openwebui", "chat_type": "direct", "sender_id": "u"}
 
 
@@ -113,15 +113,20 @@ class Bench:
         print(f"  relaying adds {added * 1e3:.3f} ms a piece ({PIECES} pieces)", flush=True)
 
     def memory(self, requests: int) -> None:
-        """Print the resident memory on the way."""
+        """Print the resident memory on the way through talks of twenty turns, each with its whole history."""
         pid = self.front.served.process.pid
-        sizes = [resident(pid)]
+        step, sizes, history = max(1, requests // STEPS), [resident(pid)], list[dict[str, str]]()
         for number in range(requests):
-            text = f"Remark {number}: the {number * 7919 % 10007}th."
-            self.until(self.host, [{"role": "user", "content": text}], f"many {number % TALKS}")
-            if (number + 1) % (requests // STEPS) == 0:
+            if number % TURNS == 0:
+                history.clear()
+            history.append({"role": "user", "content": f"Remark {number}: the {number * 7919 % 10007}th."})
+            self.until(self.host, history, f"many {number // TURNS}")
+            history.append({"role": "assistant", "content": "I see."})
+            if (number + 1) % step == 0:
                 sizes.append(resident(pid))
-        print(f"  resident over {requests} requests of {TALKS} talks: {' '.join(f'{size:.0f}' for size in sizes)} MB")
+                print(f"    {sizes[-1]:6.1f} MB after {number + 1} requests", flush=True)
+        shown = " ".join(f"{size:.0f}" for size in sizes)
+        print(f"  resident over {requests} requests in talks of {TURNS} turns: {shown} MB", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -130,20 +135,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--turns", type=int, default=300)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--memories", type=int, default=1000)
+    parser.add_argument("--words", action="store_true", help="without an encoder, so that many requests take less time")
+    parser.add_argument("--only", choices=["times", "pieces", "memory"], nargs="+")
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, upstream() as model:
         folder = Path(name)
         workspace = folder / "main"
         path = written(folder, agents={"main": {"workspace": str(workspace)}}, port=0, proxy={"upstream": model.url})
         config = json.loads(path.read_text("utf-8"))
-        config["agents"]["defaults"]["memorySync"] = {"autoExtract": {"model": "rules"}}
+        memory: dict[str, Any] = {"autoExtract": {"model": "rules"}}
+        if args.words:
+            memory["autoRecall"] = {"embedder": {"provider": "none"}}
+        config["agents"]["defaults"]["memorySync"] = memory
         path.write_text(json.dumps(config), "utf-8")
         with service(path, workspaces={"main": workspace}) as running:
             bench = Bench(Front(running, model, workspace))
             bench.learn(args.memories)
-            bench.times(args.turns)
-            bench.pieces()
-            bench.memory(args.requests)
+            parts: dict[str, Callable[[], None]] = {
+                "times": lambda: bench.times(args.turns),
+                "pieces": bench.pieces,
+                "memory": lambda: bench.memory(args.requests),
+            }
+            for part in args.only or parts:
+                parts[part]()
 
 
 if __name__ == "__main__":

@@ -282,7 +282,8 @@ class ConversationCalls(Calls):
         user, reply: the texts of the turn, as in `before_reply`. A part with a `provenance` of its own that is not the
         user's is left out, as the output of tools is.
         at: the time of the turn (aware); by default, now.
-        turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn.
+        turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn. Another
+        reply to the same words takes the place of the first, unless it is empty: it was made again.
         provenance: whose words `user` are: "", "user" or "external_user" for the user's own. Anything else ("tool",
         "web", "inter_session") says that they are not. It is not stored as a turn: nothing is extracted from it, it is
         never quoted, and its requests are ignored. Its text, without instructions, becomes an observation of a tool of

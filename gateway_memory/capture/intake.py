@@ -102,6 +102,8 @@ class TurnIntake:
         if session.called != session.called_stored:
             await self._keep_names(session)
         session.last_turn = max(session.last_turn, number)
+        if session.report is report:  # it is stored; thousands of sessions may be open
+            session.report = None
         metrics.reply_seen(now, max(number, 0))
         return number
 

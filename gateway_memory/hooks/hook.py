@@ -73,6 +73,7 @@ class Hook:
     def ignore_signals(self) -> None:
         """Raise nothing from now on. What is about to be raised is raised before this returns."""
         self._ignores = True
+        signal.setitimer(signal.ITIMER_REAL, 0)  # Python gives up its handlers when it ends
 
     def say(self, error: BaseException | None) -> None:
         """Write the answer, once, and note the outcome. error: what kept the hook from its work."""

@@ -411,6 +411,36 @@ async def test_the_same_id_twice_is_one_turn(store: Store) -> None:
     assert await store.turns.accept(turn(1, scope="user:zoe")) != first
 
 
+async def test_a_reply_that_was_made_again_takes_the_place_of_the_first(store: Store) -> None:
+    first = await store.turns.accept(turn(1, speaker_prefix="Wang: ", episode=True))
+    assert await store.turns.accept(turn(1, speaker_prefix="Wang: ", reply="Made again.")) == first
+    assert [each.reply for each in await store.turns.waiting("accepted")] == ["Made again."]
+    await store.turns.finish(plan(turns=(first,)), None)
+    (page,) = (pages := await store.episodes.pages("owner"))
+    for said, reply, kept in (
+        ("said 1", "A third time.", "A third time."),
+        ("said 1", "", "A third time."),  # it broke off
+        ("said something else", "No.", "A third time."),
+    ):
+        before = pages[page]
+        await store.turns.accept(turn(1, user=said, speaker_prefix="Wang: ", reply=reply))
+        (waiting,) = await store.turns.waiting("ruled")
+        episode = (await store.episodes.quotable("owner", [first])).episodes[first]
+        assert (waiting.reply, episode.reply, episode.user) == (kept, kept, "Wang: said 1")
+        pages = await store.episodes.pages("owner")
+        assert (pages[page] != before) == (reply == kept), "the index follows"
+
+
+async def test_a_reply_that_was_made_again_does_not_bring_back_a_forgotten_exchange(store: Store) -> None:
+    first = await store.turns.accept(turn(1, reply="The vault opens at nine.", episode=True))
+    await store.turns.finish(plan(turns=(first,)), None)
+    gone = record("e1", category=EXCHANGE, turn=first, at=1.0)
+    await carried_out(store, replace(plan(stage="command"), retired=(Retired(memory=gone, state="forgotten"),)))
+    await store.turns.accept(turn(1, reply="Good morning."))
+    assert (await store.episodes.quotable("owner", [first])).sides(first) is None
+    assert "The vault opens at nine." in await store.ledger.forgotten("owner"), "nor what was said first"
+
+
 async def test_many_at_once_are_each_accepted_once(store: Store) -> None:
     again = [turn(number % 50) for number in range(150)]
     numbers = await asyncio.gather(*(store.turns.accept(each) for each in again))

@@ -181,7 +181,7 @@ class OpenClaw:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/v1/chat/completions", json.dumps(body).encode(), headers
         )
-        with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=seconds(timeout)) as answer:  # noqa: S310 - loopback
             return str(json.load(answer)["choices"][0]["message"]["content"])
 
 

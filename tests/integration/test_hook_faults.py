@@ -342,3 +342,18 @@ def _recorded(journal: sqlite3.Connection) -> list[str]:
 def test_a_transcript_of_nobodys_home_is_none(tmp_path: Path) -> None:
     hook("stop", compiled(tmp_path / "w"), transcript_path="~nobody-of-this-name/t.jsonl", status="completed")
     assert not list(tmp_path.rglob("hooks-*.jsonl")), "nothing went wrong"
+
+
+def test_no_alarm_ends_a_hook_that_has_answered(tmp_path: Path) -> None:
+    """While Python ends its process, an alarm would no longer be handled, and the editor would see a failure."""
+    workspace = remembering(tmp_path)
+    program = (
+        "import signal, sys; from gateway_memory.hooks.run import main; main(sys.argv[1:]); "
+        "print(signal.getitimer(signal.ITIMER_REAL), file=sys.stderr)"
+    )
+    arguments = (*hooked(PROMPT)[1:], "--workspace", str(workspace))
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], input=given(workspace), capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["continue"] is True
+    assert done.stderr.split(b"\n")[-2] == b"(0.0, 0.0)"

@@ -115,6 +115,39 @@ def test_an_answer_that_is_made_again_is_one_turn_and_the_request_the_same(front
     assert len(said(front, "again")) == 1
 
 
+def test_an_answer_that_is_made_again_takes_the_place_of_the_first(front: Front) -> None:
+    base, who = host(front), webui("anew", "n1")
+    history = [user("Remember that I like figs. What shall I cook?")]
+    for reply in ("A quiche.", "A tagine."):
+        front.model.script.append(chat(reply))
+        front.say(base, *history, **who)
+        front.flush()
+    assert said(front, "anew") == [(history[0]["content"], "A tagine.")]
+    assert lived(front, "anew").count("figs") == 1
+    front.model.script.append(chat_stream("Half ", "of", breaks=True))
+    with pytest.raises(httpx2.RemoteProtocolError):
+        front.post(base, {"model": "m", "stream": True, "messages": history}, **who)
+    assert said(front, "anew") == [(history[0]["content"], "A tagine.")], "half an answer is none"
+    token = front.base(front.token("anew"))  # a client that names no conversation
+    front.say(token, user("Hello"))
+    history = [user("Hello"), assistant("I see."), user("Which soup?")]
+    for reply in ("Leek soup.", "Fish soup."):
+        front.model.script.append(chat(reply))
+        front.say(token, *history)
+    assert [turn["reply"] for turn in front.turns("anew")] == ["Fish soup.", "I see."]
+    front.say(token, *history, assistant("Fish soup."), user("Thanks"))
+    assert len({turn["session"] for turn in front.turns("anew")}) == 1
+
+
+def test_an_answer_that_is_continued_is_kept_whole(front: Front) -> None:
+    base, who = host(front), webui("longer", "n2")
+    asked = user("Tell me of the ferry.")
+    front.model.script += [chat("It leaves", reason="length"), chat(" at nine.")]
+    front.say(base, asked, **who)
+    front.say(base, asked, assistant("It leaves"), **who)
+    assert said(front, "longer") == [("Tell me of the ferry.", "It leaves at nine.")]
+
+
 def test_an_edited_message_takes_the_place_of_the_one_before(front: Front) -> None:
     base, who = host(front), webui("edits", "e1")
     front.say(base, user("I live in Berlin."), **who)

@@ -1,5 +1,6 @@
 """What is put into a conversation stays there, byte for byte, and an edited message leaves nothing behind."""
 
+import gc
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError, load_config
+from gateway_memory.store.report import ReplyReport
 from recall import EmbedderSettings
 
 KEY = "proxy:web:c1"
@@ -127,3 +129,29 @@ async def test_what_was_said_elsewhere_stays_after_an_edit(memory: GatewayMemory
     await memory.after_reply(session, user="I like figs.", reply="OK", turn_id="p2", replaces="p1")
     await memory.flush()
     assert "green" in await lines(memory)
+
+
+async def test_a_reply_that_was_made_again_is_the_one_that_is_told(memory: GatewayMemory) -> None:
+    session = await memory.start_session(KEY, user=OWNER)
+    said = "Remember that I like figs. What shall I cook with them?"
+    first = await memory.after_reply(session, user=said, reply="A quiche with leek.", turn_id="p1")
+    await memory.flush()
+    before = await lines(memory)
+    assert await memory.after_reply(session, user=said, reply="A tagine with lamb.", turn_id="p1") == first
+    await memory.flush()
+    assert await lines(memory) == before, "what the user said stays as it was learnt"
+    texts = [hit.text for hit in await memory.search(session, "What shall I cook with figs?", kinds=["episode"])]
+    assert any("tagine" in text for text in texts), texts
+    assert not any("quiche" in text for text in texts), texts
+
+
+async def test_a_conversation_that_waits_holds_no_report_of_its_last_reply(memory: GatewayMemory) -> None:
+    await keep(memory, "Remember that the boiler is in the cellar.")
+    for number in range(5):
+        session = await memory.start_session(f"proxy:web:{number}", user=OWNER)
+        await memory.place(session, "Where is the boiler?", message_id="m1")
+        assert session.report is not None
+        await memory.after_reply(session, user="Where is the boiler?", reply="In the cellar.", turn_id="m1")
+    await memory.flush()
+    gc.collect()
+    assert sum(isinstance(each, ReplyReport) for each in gc.get_objects()) <= 1

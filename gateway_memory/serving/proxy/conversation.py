@@ -44,6 +44,7 @@ class Asked:
 
     previous: the id of the reply on which it goes on, where the upstream stores the conversation; then the messages may
     be none. marks: by which its conversation is found, newest first. alone: whether nothing came before.
+    begun: how its reply begins, where the client wants one that goes on from there.
     """
 
     messages: Sequence[Message]
@@ -51,6 +52,7 @@ class Asked:
     previous: str
     marks: Sequence[str]
     alone: bool
+    begun: str
 
 
 def digest(*parts: str) -> str:
@@ -78,6 +80,7 @@ def asked_of(form: Form, body: Body) -> Asked | None:
         previous=previous,
         marks=[reply_mark(previous)] if previous else _marks(said),
         alone=len(words) == 1 and not previous and all(each.role != "assistant" for each in said),
+        begun=said[-1].text if said[-1].role == "assistant" else "",
     )
 
 

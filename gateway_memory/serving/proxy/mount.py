@@ -64,8 +64,6 @@ _AGAIN_SECONDS: Final = 3600.0
 """Within this time, the same first message alone is the same conversation, which begins anew."""
 _CERTAIN: Final = 3
 """From so many messages on, the same words before a message prove the same conversation."""
-_BROKEN: Final = "!"
-"""What the id of a turn ends with whose reply broke off."""
 
 
 class Recent(Generic[T]):
@@ -99,7 +97,7 @@ class Turn:
     """A message on its way, with its session. replaces: the ids of the messages whose place it takes.
 
     home: the scope of the marks of its conversation; None where the client names its conversations.
-    first: whether the message is placed for the first time. exchange: see `Proxy._note`.
+    begun: how its reply begins, see `Asked`. exchange: see `Proxy._note`.
     """
 
     memory: GatewayMemory
@@ -108,7 +106,7 @@ class Turn:
     conversation: str
     home: Scope | None
     replaces: Sequence[str]
-    first: bool
+    begun: str
     exchange: list[str] = field(default_factory=list)
 
 
@@ -124,7 +122,6 @@ class Proxy:
         """The last message of each session."""
         self._replies: Recent[Message] = Recent()
         """The message to which a stored reply with calls belongs."""
-        self._broken: Recent[bool] = Recent()
         self._said: Recent[deque[list[str]]] = Recent()
         """The newest exchanges of each person."""
 
@@ -239,7 +236,7 @@ class Proxy:
             conversation=conversation,
             home=home if not speaker.chat or asked.previous else None,
             replaces=replaced_by(message, before.said, first=speaker.sends_all) if certain and asked.is_new else [],
-            first=message.id not in before.outcomes,
+            begun=asked.begun,
             exchange=self._note(home, message.text) if asked.is_new else [],
         )
         blocks = {each.at: placement.blocks[each.id] for each in asked.messages if each.id in placement.blocks}
@@ -296,24 +293,14 @@ class Proxy:
                 await turn.memory.mark(turn.home, reply_mark(heard.identity), turn.conversation)
             if heard.calls or not turn.message.text:
                 return
-            broken = turn.message.id + _BROKEN
-            if heard.over:
-                replaces = [*turn.replaces, *([broken] if self._broken.get(broken) else [])]
-                await self._keep(turn, heard.text, turn.message.id, replaces)
-                if turn.home and not heard.identity:
-                    mark = exchange_mark(turn.message.text, heard.text)
-                    await turn.memory.mark(turn.home, mark, turn.conversation)
-            elif turn.first:
-                self._broken.set(broken, True)  # noqa: FBT003 - a set
-                await self._keep(turn, "", broken, turn.replaces)
+            reply = f"{turn.begun}{heard.text}" if heard.over else ""
+            await turn.memory.after_reply(
+                turn.session, user=turn.message.text, reply=reply, turn_id=turn.message.id, replaces=turn.replaces
+            )
+            if heard.over and turn.home and not heard.identity:
+                await turn.memory.mark(turn.home, exchange_mark(turn.message.text, reply), turn.conversation)
         except Exception as error:  # noqa: BLE001 - the client gets its reply whatever happens
             log.error("proxy.turn_not_kept", error=type(error).__name__)
-
-    @staticmethod
-    async def _keep(turn: Turn, reply: str, turn_id: str, replaces: Sequence[str]) -> None:
-        await turn.memory.after_reply(
-            turn.session, user=turn.message.text, reply=reply, turn_id=turn_id, replaces=replaces
-        )
 
 
 async def _answered(memory: GatewayMemory, session: Session, message: Message) -> str | None:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 from gateway_memory.ground import EVERY, Database
+from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.requests import Request, begin
 from gateway_memory.store.journal.sql import (
     AMONG,
@@ -22,6 +23,7 @@ from gateway_memory.store.journal.sql import (
     made,
 )
 from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.plan import EXCHANGE
 from gateway_memory.store.report import ReplyReport
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Observation:
 class NewTurn:
     """A turn to accept. Times are epoch seconds.
 
-    turn_id: the caller's id. The same id in the same session key and scope is the same turn.
+    turn_id: the caller's id. The same id in the same session key and scope is the same turn; its newest reply counts.
     recalled: the ids of the memories that were recalled for the reply.
     report: what was considered for it, if it is known.
     seen: the observations of the turn.
@@ -524,7 +526,8 @@ def accept(database: Database, turn: NewTurn, slot: int) -> int:
 def accept_all(database: Database, turns: Sequence[tuple[NewTurn, int]]) -> list[int]:
     """Store turns and their observations in their order, and return their numbers.
 
-    A turn whose id is known is not stored again, and has the number of the first one.
+    A turn whose id is known is not stored again, and has the number of the first one. Its reply stands from now on: it
+    was made again.
 
     turns: with the slot of the process that holds each; -1 for none, so that the next process adopts it.
     """
@@ -550,7 +553,26 @@ def accept_all(database: Database, turns: Sequence[tuple[NewTurn, int]]) -> list
             observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
         else:
             touch(database, turn.session_id, turn.accepted_at)
+    for key, (turn, _) in zip(keys, turns, strict=True):
+        if key not in new or new[key][0] is not turn:
+            _reply_anew(database, numbers[key], turn)
     return [numbers[key] for key in keys]
+
+
+def _reply_anew(database: Database, number: int, turn: NewTurn) -> None:
+    """Let a stored turn have another reply to the same words. Nothing is changed by one that broke off.
+
+    The first reply of a forgotten exchange stays: by it, its words are withheld elsewhere.
+    """
+    gone = "SELECT 1 FROM memories WHERE scope = ? AND turn = ? AND category = ? AND state = 'forgotten'"
+    if not turn.reply or database.execute(gone, (turn.scope, number, EXCHANGE)).fetchone():
+        return
+    query = 'UPDATE turns SET reply = ? WHERE id = ? AND "user" = ? AND reply <> ?'
+    database.execute(query, (turn.reply, number, turn.user, turn.reply))
+    query = 'UPDATE episodes SET reply = ? WHERE scope = ? AND turn = ? AND "user" = ? AND reply <> ?'
+    user = f"{turn.speaker_prefix}{turn.user}" if turn.user else ""
+    if database.execute(query, (turn.reply, turn.scope, number, user, turn.reply)).rowcount:
+        touch_turns(database, turn.scope, [number])
 
 
 _of_turn: Final = attrgetter(
