@@ -3,8 +3,11 @@
 import re
 import subprocess
 import sys
+from collections import Counter
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 import pyjson5
 import pytest
@@ -16,6 +19,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 READMES = ["README.md", "README.zh.md"]
 TWINS = sorted((ROOT / "docs").rglob("*.zh.md"))
 PACKAGES = ("gateway_memory", "extractor", "recall", "notifier")
+UNITS: Final = {"万": 10**4, "亿": 10**8, "million": 10**6, "billion": 10**9}
 
 
 def test_the_tables_are_up_to_date() -> None:
@@ -69,9 +73,35 @@ def test_the_readme_is_short(name: str) -> None:
     assert len((ROOT / name).read_text("utf-8").splitlines()) <= 200
 
 
+def prose(page: Path) -> str:
+    """Return the text of a page without its fenced blocks and what is made from the code."""
+    made = r"^ *```.*?^ *```|<!-- generated:.*?<!-- end -->"
+    return re.sub(made, "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
 def headings(page: Path) -> list[int]:
-    text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [len(each) for each in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    return [len(each) for each in re.findall(r"^(#+) ", prose(page), re.MULTILINE)]
+
+
+def tables(page: Path) -> list[int]:
+    """Return how many rows each table of a page has."""
+    return [each.count("\n") for each in re.findall(r"(?:^\|.*\n)+", prose(page), re.MULTILINE)]
+
+
+def blocks(page: Path) -> list[str]:
+    """Return the languages of the fenced blocks of a page."""
+    return re.findall(r"^ *```(\w+)", page.read_text("utf-8"), re.MULTILINE)
+
+
+def figures(page: Path) -> Counter[str]:
+    """Count the numbers of a page by their value, whatever they are written with: 150 万 is 1.5 million."""
+    text = re.sub(r"\]\([^)]*\)|`[^`]*`", "", prose(page))
+    numbers = re.findall(rf"(\.?\d+(?:[.,]\d+)*)(?: ?({'|'.join(UNITS)}))?", text)
+    return Counter(value(number.replace(",", ""), unit) for number, unit in numbers)
+
+
+def value(number: str, unit: str) -> str:
+    return number if number.count(".") > 1 else str((Decimal(number) * UNITS.get(unit, 1)).normalize())
 
 
 @pytest.mark.parametrize("twin", [ROOT / "README.zh.md", *TWINS], ids=lambda page: page.name)
@@ -80,6 +110,21 @@ def test_a_chinese_page_has_the_parts_of_its_english_one(twin: Path) -> None:
     assert headings(twin) == headings(page)
     assert f"]({twin.name})" in page.read_text("utf-8")
     assert f"[English]({page.name})" in twin.read_text("utf-8")
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda page: page.name)
+def test_a_chinese_page_has_the_tables_the_blocks_and_the_figures_of_its_english_one(twin: Path) -> None:
+    page = twin.with_name(twin.name.replace(".zh.md", ".md"))
+    assert tables(twin) == tables(page)
+    assert blocks(twin) == blocks(page)
+    assert figures(twin) == figures(page)
+
+
+@pytest.mark.parametrize("twin", [ROOT / "README.zh.md", *TWINS], ids=lambda page: page.name)
+def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
+    links = {twin.parent / link for link in re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", twin.read_text("utf-8"))}
+    own = twin.with_name(twin.name.replace(".zh.md", ".md"))  # for what it alone has
+    assert [link.name for link in sorted(links - {own}) if link.with_name(f"{link.stem}.zh.md").exists()] == []
 
 
 @pytest.mark.parametrize("name", READMES)
