@@ -18,6 +18,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 READMES = ["README.md", "README.zh.md"]
 TWINS = sorted((ROOT / "docs").rglob("*.zh.md"))
+CHINESE = [page for page in PAGES if page.name.endswith(".zh.md")]
+FIRST = {"CONTRIBUTING.zh.md": 5}
+"""Of a page whose twin is its first part alone, the number of headings of that part."""
 PACKAGES = ("gateway_memory", "extractor", "recall", "notifier")
 UNITS: Final = {"万": 10**4, "亿": 10**8, "million": 10**6, "billion": 10**9}
 
@@ -104,10 +107,10 @@ def value(number: str, unit: str) -> str:
     return number if number.count(".") > 1 else str((Decimal(number) * UNITS.get(unit, 1)).normalize())
 
 
-@pytest.mark.parametrize("twin", [ROOT / "README.zh.md", *TWINS], ids=lambda page: page.name)
+@pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_page_has_the_parts_of_its_english_one(twin: Path) -> None:
     page = twin.with_name(twin.name.replace(".zh.md", ".md"))
-    assert headings(twin) == headings(page)
+    assert headings(twin) == headings(page)[: FIRST.get(twin.name)]
     assert f"]({twin.name})" in page.read_text("utf-8")
     assert f"[English]({page.name})" in twin.read_text("utf-8")
 
@@ -120,7 +123,7 @@ def test_a_chinese_page_has_the_tables_the_blocks_and_the_figures_of_its_english
     assert figures(twin) == figures(page)
 
 
-@pytest.mark.parametrize("twin", [ROOT / "README.zh.md", *TWINS], ids=lambda page: page.name)
+@pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
     links = {twin.parent / link for link in re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", twin.read_text("utf-8"))}
     own = twin.with_name(twin.name.replace(".zh.md", ".md"))  # for what it alone has
