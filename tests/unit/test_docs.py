@@ -41,6 +41,14 @@ def test_every_key_of_the_config_has_a_chinese_meaning() -> None:
     assert all(meanings.values())
 
 
+def test_every_call_type_and_error_has_a_chinese_meaning() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    names = set(re.findall(r"^(?:#{3,4} |\| )`(\w+)`", page, re.MULTILINE))
+    meanings = pyjson5.decode((ROOT / "docs" / "reference.zh.json5").read_text("utf-8"))
+    assert meanings.keys() == names
+    assert all(meanings.values())
+
+
 def exists(path: Path) -> bool:
     """Tell whether a file of the project exists; one of our packages may come from an installed wheel."""
     package, *rest = path.parts
