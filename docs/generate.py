@@ -69,7 +69,7 @@ IN_CHINESE: Final = (
     (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
     (r" or the name of an encoder that an installed package brings", "，或已安装的包提供的编码器的名字"),
     (r'(?<="), (?="\w+")', "、"),
-    (r'an object, each channel with "owner" or "verified"', '对象，每个频道为 "owner" 或 "verified"'),
+    (r'an object, each channel with "owner" or "verified"', '对象，每个渠道为 "owner" 或 "verified"'),
     (r"a list", "列表"),
     (r"a whole number", "整数"),
     (r"a number", "数"),

@@ -144,6 +144,14 @@ def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
     assert [link.name for link in sorted(links - {own}) if link.with_name(f"{link.stem}.zh.md").exists()] == []
 
 
+def test_chinese_texts_use_the_words_of_the_glossary() -> None:
+    """A 频道 is a place within a platform, as Discord has them; the platform itself is a 渠道."""
+    other = re.compile(r"词元|会话开头|开场内容|频道(?!或话题|和房间)")
+    texts = [*CHINESE, ROOT / "docs" / "config.zh.json5", *(ROOT / "gateway_memory" / "edge" / "texts").glob("*.json")]
+    found = {path.name: other.findall(path.read_text("utf-8")) for path in texts}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
 @pytest.mark.parametrize("name", READMES)
 def test_the_readme_names_every_page_and_says_which_have_a_twin(name: str) -> None:
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)", (ROOT / name).read_text("utf-8")))
