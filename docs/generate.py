@@ -1,4 +1,4 @@
-"""Write the tables of docs/commands.md, docs/config.md and their Chinese twins, and docs/reference.md: `make docs`.
+"""Write the tables of docs/commands.md and docs/config.md, docs/reference.md, and their Chinese twins: `make docs`.
 
 A page holds text written by hand, and between `<!-- generated: NAME -->` and `<!-- end -->` what this program writes.
 `python docs/generate.py --check` only tells whether a page is out of date; a test runs it.
@@ -47,6 +47,7 @@ PAGES: Final[dict[str, Language]] = {
     "config.md": "en",
     "config.zh.md": "zh",
     "reference.md": "en",
+    "reference.zh.md": "zh",
 }
 SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = ("serve",)
@@ -68,7 +69,7 @@ IN_CHINESE: Final = (
     (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
     (r" or the name of an encoder that an installed package brings", "，或已安装的包提供的编码器的名字"),
     (r'(?<="), (?="\w+")', "、"),
-    (r'an object, each channel with "owner" or "verified"', '对象，每个频道为 "owner" 或 "verified"'),
+    (r'an object, each channel with "owner" or "verified"', '对象，每个渠道为 "owner" 或 "verified"'),
     (r"a list", "列表"),
     (r"a whole number", "整数"),
     (r"a number", "数"),
@@ -204,24 +205,31 @@ def _type(path: KeyPath, language: Language) -> str:
     return words
 
 
-def python_calls(_: Language) -> Iterator[str]:
-    """Yield the calls of `GatewayMemory`, from their docstrings, in groups."""
-    yield from _described(gateway_memory.GatewayMemory)
-    for title, group in (
-        ("A whole reply", ReplyingCalls),
-        ("In a conversation", ConversationCalls),
-        ("A context that stays where it was put", PlacingCalls),
-        ("Asking and saving", MemoryCalls),
+def python_calls(language: Language) -> Iterator[str]:
+    """Yield the calls of `GatewayMemory` in groups: from their docstrings, in Chinese a line each."""
+    chinese = language == "zh"
+    if chinese:
+        yield from ("", *_overview(gateway_memory.GatewayMemory))
+    else:
+        yield from _described(gateway_memory.GatewayMemory)
+    for title, in_chinese, group in (
+        ("A whole reply", "完成一次回复", ReplyingCalls),
+        ("In a conversation", "对话之中", ConversationCalls),
+        ("A context that stays where it was put", "位置固定的上下文", PlacingCalls),
+        ("Asking and saving", "查询和保存", MemoryCalls),
     ):
-        yield from (f"### {title}", "")
-        for name, call in vars(group).items():
-            if inspect.isfunction(call) and not name.startswith("_"):
+        yield from (f"### {in_chinese if chinese else title}", "")
+        calls = [call for name, call in vars(group).items() if inspect.isfunction(call) and not name.startswith("_")]
+        if chinese:
+            yield from _overview(*calls)
+        else:
+            for call in calls:
                 yield from _call(call)
 
 
-def python_types(_: Language) -> Iterator[str]:
+def python_types(language: Language) -> Iterator[str]:
     """Yield what the calls take and return."""
-    for kind in (
+    kinds = (
         BlockingMemory,
         gateway_memory.Session,
         gateway_memory.Context,
@@ -233,18 +241,48 @@ def python_types(_: Language) -> Iterator[str]:
         gateway_memory.DayLog,
         gateway_memory.Turn,
         gateway_memory.Candidate,
-    ):
+    )
+    load_config = gateway_memory.load_config
+    if language == "zh":
+        methods = (getattr(kind, name) for kind in kinds for name in METHODS.get(kind.__name__, ()))
+        yield from _overview(*kinds)
+        yield from _overview(*(each for each in methods if inspect.isfunction(each)), load_config)
+        return
+    for kind in kinds:
         yield from _described(kind)
-    yield from ("### `load_config`", "", *_signature(gateway_memory.load_config), *_prose(gateway_memory.load_config))
+    yield from ("### `load_config`", "", *_signature(load_config), *_prose(load_config))
 
 
-def python_errors(_: Language) -> Iterator[str]:
+def python_errors(language: Language) -> Iterator[str]:
     """Yield the errors, each with the one that it is a kind of."""
-    yield from ("| error | is a | |", "|---|---|---|")
+    chinese = chinese_reference() if language == "zh" else {}
+    yield from ("| 错误 | 属于 | 含义 |" if chinese else "| error | is a | |", "|---|---|---|")
     for name in vars(gateway_memory)["__all__"]:
         value = getattr(gateway_memory, name)
         if inspect.isclass(value) and issubclass(value, GatewayMemoryError):
-            yield _row(f"`{name}`", f"`{value.__bases__[0].__name__}`", " ".join(str(value.__doc__).split()))
+            told = chinese[name] if chinese else " ".join(str(value.__doc__).split())
+            yield _row(f"`{name}`", f"`{value.__bases__[0].__name__}`", told)
+
+
+def chinese_reference() -> dict[str, str]:
+    """Return what each call, type and error of the package means in Chinese, by its name."""
+    meanings: dict[str, str] = pyjson5.decode((DOCS / "reference.zh.json5").read_text("utf-8"))
+    return meanings
+
+
+def _overview(*documented: Any) -> Iterator[str]:
+    """Yield a table with a row for each call or type: its arguments, what it means in Chinese, and its errors."""
+    chinese, types = chinese_reference(), all(isinstance(each, type) for each in documented)
+    yield from ("| 类型 | 是什么 |", "|---|---|") if types else ("| 调用 | 作用 | 错误 |", "|---|---|---|")
+    for each in documented:
+        name = each.__name__
+        if types:
+            yield _row(f"`{name}`", chinese[name])
+        else:
+            _, _, raised = (inspect.getdoc(each) or "").partition("Raises")
+            errors = dict.fromkeys(re.findall(r"\b[A-Z]\w+Error\b", raised))
+            yield _row(f"`{_called(each)}`", chinese[name], "、".join(f"`{error}`" for error in errors))
+    yield ""
 
 
 def _described(kind: type) -> Iterator[str]:
@@ -259,6 +297,16 @@ def _call(call: Any) -> Iterator[str]:
     yield from (f"#### `{function.__name__}`", "")
     yield from () if isinstance(call, property) else _signature(function)
     yield from _prose(function)
+
+
+def _called(call: Callable[..., object]) -> str:
+    """Return how a call is written, without the types of its arguments; one of a type that has few is told with it."""
+    owner = call.__qualname__.partition(".")[0]
+    awaited = "await " if inspect.iscoroutinefunction(call) else ""
+    signature = inspect.signature(call)
+    arguments = [each.replace(annotation=each.empty) for each in signature.parameters.values() if each.name != "self"]
+    bare = signature.replace(parameters=arguments, return_annotation=signature.empty)
+    return f"{awaited}{call.__qualname__ if owner in METHODS else call.__name__}{bare}"
 
 
 def _signature(call: Callable[..., object]) -> Iterator[str]:

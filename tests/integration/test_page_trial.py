@@ -140,7 +140,7 @@ def test_the_page_shows_what_a_reply_is_given(served: Served, language: str) -> 
         assert {"en": "Given", "zh": "已用到"}[language] in page
         assert {"en": "at least 0.50 is needed", "zh": "至少要 0.50"}[language] in page
         assert 'value="forget"' in page
-        assert re.search(r"\d+ (tokens|个词元)", page)
+        assert re.search(r"\d+ (tokens|个 token)", page)
         assert 'type="range"' in page
         again = browser.get("/replies").text
         assert re.sub(r'value="[0-9a-f]{64}"', "", again) == re.sub(r'value="[0-9a-f]{64}"', "", before)

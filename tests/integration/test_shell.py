@@ -151,7 +151,7 @@ async def test_without_a_model_the_chat_shows_the_opening_once(tmp_path: Path, m
         shown = await talk(memory, None, monkeypatch, "hello there", "and the weather?", "天气呢？")
         (opening,) = [text for text in shown if "window seats" in text]
         assert opening.startswith("No model is connected. One would be told:\n<gateway-memory>")
-        assert any(text.startswith("没有连接模型") for text in shown)
+        assert any(text.startswith("（未接模型）") for text in shown)
 
 
 async def test_an_uncertain_wish_to_forget_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,11 @@
 import re
 import subprocess
 import sys
+from collections import Counter
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 import pyjson5
 import pytest
@@ -15,7 +18,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 READMES = ["README.md", "README.zh.md"]
 TWINS = sorted((ROOT / "docs").rglob("*.zh.md"))
+CHINESE = [page for page in PAGES if page.name.endswith(".zh.md")]
+REST = {"CONTRIBUTING.md": "\n## Add a command\n"}
+"""Where a page begins to have no Chinese twin."""
 PACKAGES = ("gateway_memory", "extractor", "recall", "notifier")
+UNITS: Final = {"万": 10**4, "亿": 10**8, "million": 10**6, "billion": 10**9}
 
 
 def test_the_tables_are_up_to_date() -> None:
@@ -31,6 +38,14 @@ def test_every_key_of_the_config_has_a_chinese_meaning() -> None:
     keys |= {"serve", *(".".join(map(str, path)) for path in known_paths(("serve",)))}
     meanings = pyjson5.decode((ROOT / "docs" / "config.zh.json5").read_text("utf-8"))
     assert meanings.keys() == keys
+    assert all(meanings.values())
+
+
+def test_every_call_type_and_error_has_a_chinese_meaning() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    names = set(re.findall(r"^(?:#{3,4} |\| )`(\w+)`", page, re.MULTILINE))
+    meanings = pyjson5.decode((ROOT / "docs" / "reference.zh.json5").read_text("utf-8"))
+    assert meanings.keys() == names
     assert all(meanings.values())
 
 
@@ -69,17 +84,72 @@ def test_the_readme_is_short(name: str) -> None:
     assert len((ROOT / name).read_text("utf-8").splitlines()) <= 200
 
 
+def twinned(page: Path) -> str:
+    """Return the part of a page that a Chinese twin has, mostly all of it."""
+    text = page.read_text("utf-8")
+    return text.partition(REST[page.name])[0] if page.name in REST else text
+
+
+def prose(page: Path) -> str:
+    """Return the text of a page without its fenced blocks and what is made from the code."""
+    made = r"^ *```.*?^ *```|<!-- generated:.*?<!-- end -->"
+    return re.sub(made, "", twinned(page), flags=re.DOTALL | re.MULTILINE)
+
+
 def headings(page: Path) -> list[int]:
-    text = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [len(each) for each in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    return [len(each) for each in re.findall(r"^(#+) ", prose(page), re.MULTILINE)]
 
 
-@pytest.mark.parametrize("twin", [ROOT / "README.zh.md", *TWINS], ids=lambda page: page.name)
+def tables(page: Path) -> list[int]:
+    """Return how many rows each table of a page has."""
+    return [each.count("\n") for each in re.findall(r"(?:^\|.*\n)+", prose(page), re.MULTILINE)]
+
+
+def blocks(page: Path) -> list[str]:
+    """Return the languages of the fenced blocks of a page."""
+    return re.findall(r"^ *```(\w+)", twinned(page), re.MULTILINE)
+
+
+def figures(page: Path) -> Counter[str]:
+    """Count the numbers of a page by their value, whatever they are written with: 150 万 is 1.5 million."""
+    text = re.sub(r"\]\([^)]*\)|`[^`]*`", "", prose(page))
+    numbers = re.findall(rf"(\.?\d+(?:[.,]\d+)*)(?: ?({'|'.join(UNITS)}))?", text)
+    return Counter(value(number.replace(",", ""), unit) for number, unit in numbers)
+
+
+def value(number: str, unit: str) -> str:
+    return number if number.count(".") > 1 else str((Decimal(number) * UNITS.get(unit, 1)).normalize())
+
+
+@pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_page_has_the_parts_of_its_english_one(twin: Path) -> None:
     page = twin.with_name(twin.name.replace(".zh.md", ".md"))
     assert headings(twin) == headings(page)
     assert f"]({twin.name})" in page.read_text("utf-8")
     assert f"[English]({page.name})" in twin.read_text("utf-8")
+
+
+@pytest.mark.parametrize("twin", [*TWINS, ROOT / "CONTRIBUTING.zh.md"], ids=lambda page: page.name)
+def test_a_chinese_page_has_the_tables_the_blocks_and_the_figures_of_its_english_one(twin: Path) -> None:
+    page = twin.with_name(twin.name.replace(".zh.md", ".md"))
+    assert tables(twin) == tables(page)
+    assert blocks(twin) == blocks(page)
+    assert figures(twin) == figures(page)
+
+
+@pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)
+def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
+    links = {twin.parent / link for link in re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", twin.read_text("utf-8"))}
+    own = twin.with_name(twin.name.replace(".zh.md", ".md"))  # for what it alone has
+    assert [link.name for link in sorted(links - {own}) if link.with_name(f"{link.stem}.zh.md").exists()] == []
+
+
+def test_chinese_texts_use_the_words_of_the_glossary() -> None:
+    """A 频道 is a place within a platform, as Discord has them; the platform itself is a 渠道."""
+    other = re.compile(r"词元|会话开头|开场内容|频道(?!或话题|和房间)")
+    texts = [*CHINESE, ROOT / "docs" / "config.zh.json5", *(ROOT / "gateway_memory" / "edge" / "texts").glob("*.json")]
+    found = {path.name: other.findall(path.read_text("utf-8")) for path in texts}
+    assert {name: words for name, words in found.items() if words} == {}
 
 
 @pytest.mark.parametrize("name", READMES)
