@@ -118,10 +118,10 @@ def _by_which(spans: Iterable[Span], which: str | None, day: date) -> list[Span]
         return [span for span in spans if span.first > day][:1]
     if which == "last":
         return [span for span in spans if span.last < day][-1:]
-    if which == "this":  # "he did it this February", said in October, and "this February we fly"
-        coming = [span for span in spans if span.last >= day][:1]
-        return sorted({*coming, *(span for span in spans if span.last.year == day.year and span.last < day)})
-    return spans
+    if which != "this":
+        return spans
+    past = {span for span in spans if span.last.year == day.year and span.last < day}  # "he did it this February"
+    return sorted({*past, *[span for span in spans if span.last >= day][:1]})
 
 
 def _dates(match: re.Match[str], day: date) -> list[Span]:
