@@ -116,12 +116,11 @@ def _by_which(spans: Iterable[Span], which: str | None, day: date) -> list[Span]
     spans = sorted(spans)
     if which == "next":
         return [span for span in spans if span.first > day][:1]
+    behind = [span for span in spans if span.last < day]
     if which == "last":
-        return [span for span in spans if span.last < day][-1:]
-    if which != "this":
-        return spans
-    past = {span for span in spans if span.last.year == day.year and span.last < day}  # "he did it this February"
-    return sorted({*past, *[span for span in spans if span.last >= day][:1]})
+        return behind[-1:]
+    past = [span for span in behind if span.last.year == day.year]  # "he did it this February"
+    return past + [span for span in spans if span.last >= day][:1] if which == "this" else spans
 
 
 def _dates(match: re.Match[str], day: date) -> list[Span]:
@@ -585,9 +584,8 @@ def _each_day_of_year(match: re.Match[str]) -> Every:
 
 
 def _on_weekdays(match: re.Match[str]) -> Every:
-    names = match["weekdays"]
-    english = re.findall(r"mon|tue|wed|thu|fri|sat|sun", names)
-    return Every(weekdays=frozenset(map(_weekday, english or re.findall(r"[一二三四五六日天1-7]", names))))
+    names = re.findall(r"mon|tue|wed|thu|fri|sat|sun|[一二三四五六日天1-7]", match["weekdays"])
+    return Every(weekdays=frozenset(map(_weekday, names)))
 
 
 EVERY: Final[dict[str, Callable[[re.Match[str]], Every]]] = {
