@@ -5,9 +5,10 @@ what was forgotten, waits for a review, was replaced, is over, or is doubted.
 """
 
 import re
-from collections import defaultdict
+import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
@@ -177,6 +178,26 @@ _CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
 _LABEL: Final = re.compile(r"\A(?:-\s*)?\([^()]{1,60}\)\s*")
 """In front of a memory in a block: its id and its day."""
 _MOST_OF_IT: Final = 0.6
+_MOST_READ: Final = 64
+"""Thousands of sessions are open at a time, of which few are replied to: what was told to the others stays text."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What lines say. having: the numbers of the lines with a word. letters: of each sentence."""
+
+    lines: list[list[_Clause]] = field(default_factory=list)
+    having: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    letters: set[str] = field(default_factory=set)
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Read lines."""
+        for line in lines:
+            clauses = [each for part in SENTENCE_END.split(line) for each in _clauses_of(part)]
+            for word in frozenset().union(*(words for words, _ in clauses)):
+                self.having[word].add(len(self.lines))
+            self.lines.append(clauses)
+            self.letters |= {_letters(part) for part in SENTENCE_END.split(plain_of(_LABEL.sub("", line)))} - {""}
 
 
 class Told:
@@ -189,19 +210,30 @@ class Told:
 
     def __init__(self, lines: Iterable[str] = (), *, after: "Iterable[Told]" = ()) -> None:
         self._before = tuple(after)
-        self._lines: list[list[_Clause]] = []
-        self._having: defaultdict[str, set[int]] = defaultdict(set)
-        self._letters: set[str] = set()
+        self._texts: list[str] = []
+        self._read: _Read | None = None
+        """What the lines say: read when it is asked for, and again where others were asked since."""
         self.add(lines)
 
     def add(self, lines: Iterable[str]) -> None:
         """Add lines."""
-        for line in lines:
-            clauses = [each for part in SENTENCE_END.split(line) for each in _clauses_of(part)]
-            for word in frozenset().union(*(words for words, _ in clauses)):
-                self._having[word].add(len(self._lines))
-            self._lines.append(clauses)
-            self._letters |= {_letters(part) for part in SENTENCE_END.split(plain_of(_LABEL.sub("", line)))} - {""}
+        added = list(lines)
+        self._texts += added
+        if self._read:
+            self._read.add(added)
+
+    def _reading(self) -> "_Read":
+        """Return what the lines say. Beyond `_MOST_READ`, what was asked for least recently keeps its text alone."""
+        if self._read is None:
+            self._read = _Read()
+            self._read.add(self._texts)
+        read = self._read
+        with _READING:
+            _READ[self] = None
+            _READ.move_to_end(self)
+            if len(_READ) > _MOST_READ:
+                _READ.popitem(last=False)[0]._read = None  # noqa: SLF001 - of the same class
+        return read
 
     def says(self, sentence: str) -> bool:
         """Return whether one line says a sentence, in the same words and with the same yes or no."""
@@ -210,12 +242,12 @@ class Told:
             del clauses[0]  # "Actually, I moved to Linz"
         if not clauses:
             return False
-        letters = _letters(sentence)
-        if any(line in letters and len(line) >= _MOST_OF_IT * len(letters) for line in self._letters):
+        read, letters = self._reading(), _letters(sentence)
+        if any(line in letters and len(line) >= _MOST_OF_IT * len(letters) for line in read.letters):
             return True
         words = frozenset().union(*(each for each, _ in clauses))
-        having = set.intersection(*(self._having.get(word, set()) for word in words))
-        if any(all(_has(self._lines[number], clause) for clause in clauses) for number in having):
+        having = set.intersection(*(read.having.get(word, set()) for word in words))
+        if any(all(_has(read.lines[number], clause) for clause in clauses) for number in having):
             return True
         return any(before.says(sentence) for before in self._before)
 
@@ -233,6 +265,11 @@ class Told:
         if len(parts) == len(whole):
             return text
         return "".join(parts).strip() if any(map(statement_words, parts)) else ""
+
+
+_READ: Final[OrderedDict[Told, None]] = OrderedDict()
+"""Those that are read, the least recently asked first."""
+_READING: Final = threading.Lock()
 
 
 def _letters(text: str) -> str:

@@ -899,6 +899,7 @@ OUR_NAMES = {
     "md",
     "English",
     "OK",
+    "token",  # as people say it in Chinese
     "noted",
     "agent",
     "main",

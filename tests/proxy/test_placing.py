@@ -1,6 +1,5 @@
 """What is put into a conversation stays there, byte for byte, and an edited message leaves nothing behind."""
 
-import gc
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError, load_config
-from gateway_memory.store.report import ReplyReport
 from recall import EmbedderSettings
 
 KEY = "proxy:web:c1"
@@ -147,11 +145,10 @@ async def test_a_reply_that_was_made_again_is_the_one_that_is_told(memory: Gatew
 
 async def test_a_conversation_that_waits_holds_no_report_of_its_last_reply(memory: GatewayMemory) -> None:
     await keep(memory, "Remember that the boiler is in the cellar.")
-    for number in range(5):
-        session = await memory.start_session(f"proxy:web:{number}", user=OWNER)
+    sessions = [await memory.start_session(f"proxy:web:{number}", user=OWNER) for number in range(5)]
+    for session in sessions:
         await memory.place(session, "Where is the boiler?", message_id="m1")
         assert session.report is not None
         await memory.after_reply(session, user="Where is the boiler?", reply="In the cellar.", turn_id="m1")
     await memory.flush()
-    gc.collect()
-    assert sum(isinstance(each, ReplyReport) for each in gc.get_objects()) <= 1
+    assert [session.report for session in sessions] == [None] * len(sessions)
