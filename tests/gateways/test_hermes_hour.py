@@ -10,17 +10,20 @@ import json
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hermes_host import environment, install
 from hour import Talk, calling, failing, waited
-from stub_model import stub_model
+from patience import seconds
+from stub_model import Request, stub_model
 from stub_telegram import stub_telegram
 
+T = TypeVar("T")
 OWNER = 1
 GROUP = -100300
 ROOM = f"room:telegram::{GROUP}"
@@ -68,6 +71,34 @@ class Hour(Talk):
         with closing(sqlite3.connect(self.memory / "journal.sqlite")) as journal:
             rows = journal.execute("SELECT scope, user FROM episodes ORDER BY turn").fetchall()
         return [user if scope in ("owner", ROOM) else f"{scope}: {user}" for scope, user in rows]
+
+    def ask(self, person: int, text: str, *, group: int | None = None, quoting: str = "") -> str:
+        """Let somebody write, wait until the model is shown it, and return what the bot sends."""
+        chat = person if group is None else group
+        before = sum(each.chat == chat for each in self.telegram.sent)
+        self.telegram.write(person, text, group=group, quoting=quoting)
+        if not text.startswith("/"):
+            self.wait_for(text)
+        return self._asking_again(lambda: self.telegram.reply(chat, after=before, within=seconds(20)))
+
+    def wait_for(self, text: str) -> Request:
+        """Wait until the model is shown something as a person's."""
+        return self._asking_again(lambda: waited(lambda: self._shown(text), text, within=20))
+
+    def _shown(self, text: str) -> Request | None:
+        return next((each for each in self.model.requests if each.now(text)), None)
+
+    def _asking_again(self, wait: Callable[[], T]) -> T:
+        """Wait, and let the owner ask for Hermes' state where nothing comes.
+
+        A message that comes while Hermes ends the turn before can be left lying there until somebody writes again.
+        """
+        for _ in range(4):
+            with suppress(AssertionError):
+                return wait()
+            for group in (None, GROUP):
+                self.telegram.write(OWNER, "/status", group=group)
+        return wait()
 
     def speakers(self) -> list[tuple[str, str]]:
         """Return who speaks in the group: names and keys."""
