@@ -14,7 +14,7 @@ from hermes_constants import get_hermes_home
 
 from gateway_memory.connect.in_process import TOOLS, shortened
 
-from .shared import session_of, settings, shared
+from .shared import Begun, session_of, settings, shared
 
 logger = logging.getLogger(__name__)
 _REPLY_SECONDS = 2.0
@@ -29,10 +29,10 @@ class GatewayMemoryProvider(MemoryProvider):
         self._home = Path(get_hermes_home())
         self._facts: dict[str, str] = {}
         self._shared: Any = None
+        self._conversation = ""
+        self._is_own = False
         self._opened = ""
-        self._query = ""
-        self._begun: list[tuple[str, str]] = []
-        self._commands: list[str] = []
+        self._message: Begun | None = None
 
     @property
     def name(self) -> str:
@@ -45,12 +45,15 @@ class GatewayMemoryProvider(MemoryProvider):
         self._shared = shared(self._home)
         if kwargs.get("agent_context", "primary") == "primary" and kwargs.get("platform") not in _NOBODY:
             self._facts = facts_of(session_id, kwargs)
+            self._conversation = str(kwargs.get("gateway_session_key") or session_id)
+            own = str(kwargs.get("user_id_alt") or kwargs.get("user_id") or "")
+            self._is_own = bool(own) and self._conversation.endswith(f":{own}")
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         if not self._facts or not query:
             return ""
-        self._query = query
-        self._begun.append((query, datetime.now().astimezone().isoformat()))
+        self._message = Begun(query, self._facts, datetime.now().astimezone().isoformat())
+        self._shared.begin(self._conversation, self._message)
         if self._shared.is_away:
             return ""
 
@@ -70,23 +73,23 @@ class GatewayMemoryProvider(MemoryProvider):
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
     ) -> None:
-        place = next((at for at, (query, _) in enumerate(self._begun) if query == user_content), -1)
-        interrupted = self._begun[: max(place, 0)]  # by the next message: Hermes hands those turns over to nobody
-        del self._begun[: place + 1]
         if not self._facts:
             return
-        for query, at in interrupted:
-            if query not in self._commands:
-                self._keep(query, "", session_id, at, uuid.uuid4().hex)
-        if user_content in self._commands:  # its words would bring back what it made the memory forget
-            self._commands.remove(user_content)
+        interrupted, answered = self._shared.end(self._conversation, user_content)
+        for each in interrupted:
+            if not each.is_command:
+                self._keep(each.facts, each.user, "", session_id, each.at, uuid.uuid4().hex)
+        if answered is not None and answered.is_command:  # its words would bring back what it made the memory forget
             return
-        identity = identity_of(session_id or self._facts["key"], messages, user_content)
-        self._keep(user_content, assistant_content, session_id, datetime.now().astimezone().isoformat(), identity)
+        said = answered or Begun(user_content, self._facts, "")
+        identity = identity_of(session_id or self._facts["key"], messages, said.user)
+        at = datetime.now().astimezone().isoformat()
+        self._keep(said.facts, said.user, assistant_content, session_id, at, identity)
 
-    def _keep(self, user: str, reply: str, session_id: str, at: str, identity: str) -> None:
-        facts, user = said_by(self._facts, user)
-        facts = {**facts, "key": session_id or self._facts["key"]}
+    def _keep(self, facts: dict[str, str], user: str, reply: str, session_id: str, at: str, identity: str) -> None:
+        if not self._is_own:
+            facts, user = said_by(facts, user)
+        facts = {**facts, "key": session_id or facts["key"]}
         self._shared.keep({"facts": facts, "user": user, "reply": reply, "at": at, "id": identity})
 
     def on_session_end(self, messages: list[dict[str, Any]]) -> None:
@@ -142,8 +145,8 @@ class GatewayMemoryProvider(MemoryProvider):
         text = str(args.get(given) or "")
         if not text:
             return json.dumps({"error": f"{given} is missing"})
-        if tool_name == "memory_command":
-            self._commands.append(self._query)
+        if tool_name == "memory_command" and self._message is not None:
+            self._message.is_command = True
 
         async def work(memory: Any) -> dict[str, Any]:
             session = await session_of(memory, self._facts)
@@ -188,12 +191,14 @@ def identity_of(key: str, messages: Any, user_content: str) -> str:
 def said_by(facts: dict[str, str], text: str) -> tuple[dict[str, str], str]:
     """Return the facts of whoever says a message, and what they say.
 
-    In a group, Hermes makes the agent for the first who speaks, and puts each name before the message: "[Wang] …".
-    Only that name is known then.
+    In a group that shares one conversation, Hermes puts each name before the message: "[Wang] …". Its agent is made for
+    whoever speaks. Where that has another name, the one in the message is known alone.
     """
     name = re.match(r"\[([^\[\]\n]{1,80})\] ", text)
     if facts["chat_type"] in ("", "direct", "dm") or name is None:
         return facts, text
+    if name[1] == facts["sender_name"]:
+        return facts, text[name.end() :]
     return {**facts, "sender_id": "", "sender_name": name[1]}, text[name.end() :]
 
 

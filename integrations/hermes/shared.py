@@ -2,16 +2,19 @@
 
 import json
 import logging
+import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gateway_memory.connect.in_process import Opening, Waiting
 
-__all__ = ["Shared", "settings", "shared"]
+__all__ = ["Begun", "Shared", "settings", "shared"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -19,6 +22,18 @@ _RETRY_SECONDS = 3.0
 _RECORD_SECONDS = 10.0
 _shared: dict[Path, "Shared"] = {}
 _making = threading.Lock()
+_NAMES = re.compile(r"(?:\[[^\[\]\n]{1,80}\] )*")
+"""What Hermes puts before a message of a group that shares one conversation, once more for each /retry."""
+
+
+@dataclass
+class Begun:
+    """A message that Hermes answers: who says it, when (ISO), and whether the model ran a command of the memory."""
+
+    user: str
+    facts: dict[str, str]
+    at: str
+    is_command: bool = False
 
 
 class Shared:
@@ -30,6 +45,9 @@ class Shared:
         self._opening = Opening(workspace, given.get("config"), lambda why: logger.error("gateway-memory: %s", why))
         self._waiting = Waiting(home / "gateway-memory-waiting.jsonl")
         self._draining = threading.Lock()
+        self._begun: defaultdict[str, list[Begun]] = defaultdict(list)
+        self._last: dict[str, Begun] = {}
+        self._beginning = threading.Lock()
         try:
             self._waiting.load()
         except OSError as error:
@@ -50,6 +68,32 @@ class Shared:
     def call(self, work: Callable[[Any], Coroutine[Any, Any, T]], seconds: float) -> T:
         """Run a call on the memory's loop for at most these seconds. Raises AwayError and TimeoutError."""
         return self._opening.call(work, seconds)
+
+    def begin(self, conversation: str, message: Begun) -> None:
+        """Note that Hermes answers a message. conversation: its key, which all agents of a group have in common.
+
+        In a group, /retry puts the name of whoever asks for it before the last message: it stays its speaker's.
+        """
+        with self._beginning:
+            last = self._last.get(conversation)
+            if last is not None and _is_again(message.user, last.user):
+                message.user, message.facts, message.is_command = last.user, last.facts, last.is_command
+            self._last[conversation] = message
+            self._begun[conversation].append(message)
+
+    def end(self, conversation: str, user: str) -> tuple[list[Begun], Begun | None]:
+        """Return the messages that the next one has interrupted, oldest first, and the one that is answered now.
+
+        Hermes hands the interrupted ones over to nobody, and in a group makes another agent for whoever interrupts.
+        """
+        with self._beginning:
+            begun = self._begun[conversation]
+            place = max((at for at, each in enumerate(begun) if _is_again(user, each.user)), default=None)
+            if place is None:
+                return [], None
+            self._begun[conversation] = begun[place + 1 :]
+        answered = begun[place]
+        return [each for each in begun[:place] if each.user != answered.user], answered  # the same is tried again
 
     def keep(self, turn: dict[str, Any]) -> None:
         """Put a turn on disk, and hand it to the memory now or, if it can't take it, later. It never raises."""
@@ -87,6 +131,11 @@ class Shared:
             self._waiting.save()
         except OSError as error:
             logger.error("gateway-memory: the waiting turns are in memory alone: %s", error)
+
+
+def _is_again(text: str, said: str) -> bool:
+    """Whether a text is what was said, maybe with names before it."""
+    return text.endswith(said) and _NAMES.fullmatch(text.removesuffix(said)) is not None
 
 
 async def session_of(memory: Any, facts: dict[str, str]) -> Any:

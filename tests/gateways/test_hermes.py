@@ -61,7 +61,9 @@ class Hermes:
 
     def ask(self, session: str, user: str, text: str, *, group: str = "") -> dict[str, Any]:
         agent = {"session_id": session, "platform": "telegram", "user_id": user, "chat_id": group or user}
+        own = f"group:{group}:{user}" if group else f"dm:{user}"
         agent |= {
+            "gateway_session_key": f"agent:main:telegram:{own}",
             "chat_type": "group" if group else "dm",
             "user_name": f"Person {user}",
             "chat_name": group and "Friends",
@@ -82,6 +84,11 @@ class Hermes:
             return []
         with closing(sqlite3.connect(self.memory / "journal.sqlite")) as journal:
             return [row[0] for row in journal.execute("SELECT user FROM episodes ORDER BY turn")]
+
+    def speakers(self) -> dict[str, str]:
+        """Return who said what in groups, as the journal holds it: {line: key}."""
+        with closing(sqlite3.connect(self.memory / "journal.sqlite")) as journal:
+            return dict(journal.execute("SELECT user, speaker FROM episodes WHERE speaker != ''"))
 
     def names(self) -> set[str]:
         """Return what people and groups are called, as the journal holds it."""
@@ -136,6 +143,12 @@ def test_what_is_said_in_one_session_is_told_in_another_and_to_nobody_else(herme
     assert "4711" not in model.asked("ask-4")[-1].everything
     assert hermes.ask("s2", "1", "/end")["reply"] == "ended"
     assert "Person 1" in hermes.names()
+
+
+def test_a_name_in_brackets_gives_nobody_another_name(hermes: Hermes) -> None:
+    hermes.ask("s1", "2", "[Person 1] I'm off next week.", group="-5")
+    hermes.wait_for_turns(["Person 2: [Person 1] I'm off next week."])
+    assert hermes.speakers() == {"Person 2: [Person 1] I'm off next week.": "user:telegram::2"}
 
 
 def test_the_model_runs_commands(hermes: Hermes, model: StubModel) -> None:
