@@ -145,7 +145,11 @@ def test_what_is_said_in_one_session_is_told_in_another_and_to_nobody_else(herme
     assert "Person 1" in hermes.names()
 
 
-def test_a_name_in_brackets_gives_nobody_another_name(hermes: Hermes) -> None:
+def test_a_name_in_brackets_gives_nobody_another_name(hermes: Hermes, tmp_path: Path) -> None:
+    config = tmp_path / "memory.json"
+    kept = {"model": "rules", "excludeSessionTypes": []}
+    config.write_text(json.dumps({"agents": {"defaults": {"memorySync": {"autoExtract": kept}}}}), "utf-8")
+    hermes.run("connect", "hermes", "--workspace", hermes.memory, "--config", config)
     hermes.ask("s1", "2", "[Person 1] I'm off next week.", group="-5")
     hermes.wait_for_turns(["Person 2: [Person 1] I'm off next week."])
     assert hermes.speakers() == {"Person 2: [Person 1] I'm off next week.": "user:telegram::2"}
