@@ -6,10 +6,13 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import pyjson5
 import pytest
 
-from gateway_memory.config.load import known_paths
+from gateway_memory.config.load import check_config
+from gateway_memory.config.scan import scan
+from gateway_memory.config.settings import Config
+from gateway_memory.edge.config_reference import meanings, named, reference_text
+from gateway_memory.edge.phrases import texts
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -26,12 +29,23 @@ def test_the_tables_are_up_to_date() -> None:
 
 
 def test_every_key_of_the_config_has_a_chinese_meaning() -> None:
-    section = ("agents", "defaults", "memorySync")
-    keys = {".".join(map(str, path[len(section) :])) for path in known_paths(section)}
-    keys |= {"serve", *(".".join(map(str, path)) for path in known_paths(("serve",)))}
-    meanings = pyjson5.decode((ROOT / "docs" / "config.zh.json5").read_text("utf-8"))
-    assert meanings.keys() == keys
-    assert all(meanings.values())
+    english, chinese = meanings("en"), meanings("zh")
+    assert chinese.keys() == english.keys()
+    assert all(re.search("[一-鿿]", meaning) for meaning in chinese.values())
+    assert texts("config_meanings_zh").keys() == {"config.json5", *map(named, chinese)}
+
+
+def test_the_chinese_config_is_the_english_one_with_its_comments_in_chinese() -> None:
+    text = (ROOT / "config.zh.json5").read_text("utf-8")
+    assert check_config(text, "config.zh.json5") == Config()
+    of_english, of_chinese = (
+        [line for line in each.splitlines() if not re.match(" *//", line)] for each in (reference_text(), text)
+    )
+    assert of_chinese == of_english
+    shipped = scan(text)
+    for path, meaning in meanings("zh").items():
+        assert re.sub(r"\s", "", shipped.comments[path]) == re.sub(r"\s", "", meaning)
+    assert all(len(line) <= 120 for line in text.splitlines())
 
 
 def exists(path: Path) -> bool:
