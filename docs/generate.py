@@ -1,7 +1,7 @@
-"""Write the tables of docs/commands.md and docs/config.md, docs/reference.md, and their Chinese twins: `make docs`.
+"""Write the tables of docs/commands.md and docs/config.md, docs/reference.md, their Chinese twins, and config.zh.json5.
 
 A page holds text written by hand, and between `<!-- generated: NAME -->` and `<!-- end -->` what this program writes.
-`python docs/generate.py --check` only tells whether a page is out of date; a test runs it.
+`make docs` runs it. `python docs/generate.py --check` only tells whether a page is out of date; a test runs it.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Final
@@ -26,17 +27,10 @@ from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
-from gateway_memory.config.load import (
-    KeyPath,
-    chinese_meanings,
-    dotted,
-    expected,
-    known_keys,
-    known_paths,
-    reference_text,
-    scan,
-)
-from gateway_memory.edge.phrases import CHAT, SHELL, Language
+from gateway_memory.config.load import expected, known_keys, known_paths
+from gateway_memory.config.scan import KeyPath
+from gateway_memory.edge.config_reference import MEMORY, meanings, named, reference_text
+from gateway_memory.edge.phrases import CHAT, SHELL, Language, translated
 from gateway_memory.errors import GatewayMemoryError
 from recall import Hit
 
@@ -49,7 +43,6 @@ PAGES: Final[dict[str, Language]] = {
     "reference.md": "en",
     "reference.zh.md": "zh",
 }
-SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = ("serve",)
 METHODS: Final = {
     "BlockingMemory": ("open", "close", "within", "submit", "run"),
@@ -58,25 +51,6 @@ METHODS: Final = {
 """What a host may call on a type, beside the calls of the memory that a blocking one has too."""
 COMMON: Final = ("help", "workspace", "config", "agent", "user", "room")
 """Options that the text of commands.md explains once."""
-IN_CHINESE: Final = (
-    (r"the IANA name of a time zone such as", "IANA 时区名，如"),
-    (r"an address such as", "地址，如"),
-    (r"up to 64 letters, digits, - and _", "最多 64 个字母、数字、- 和 _"),
-    (r"a string that is not empty", "非空字符串"),
-    (r"a string", "字符串"),
-    (r'a list of "channel:sender", "channel/account:sender" or a name that the host verifies', "列表"),
-    (r"an object, such as (\{.*\})", r"对象，如 \1"),
-    (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
-    (r" or the name of an encoder that an installed package brings", "，或已安装的包提供的编码器的名字"),
-    (r'(?<="), (?="\w+")', "、"),
-    (r'an object, each channel with "owner" or "verified"', '对象，每个渠道为 "owner" 或 "verified"'),
-    (r"a list", "列表"),
-    (r"a whole number", "整数"),
-    (r"a number", "数"),
-    (r" above (\S+) and of at most (\S+)", r"，大于 \1，不超过 \2"),
-    (r" from (\S+) to (\S+)", r"，\1 到 \2"),
-    (r",? or ", " 或 "),
-)
 
 
 _ALSO: Final = 4
@@ -158,7 +132,7 @@ def _choices(action: argparse.Action) -> str:
 
 def config_keys(language: Language) -> Iterator[str]:
     """Yield the keys of a memory."""
-    return _keys(SECTION, language)
+    return _keys(MEMORY, language)
 
 
 def service_keys(language: Language) -> Iterator[str]:
@@ -168,27 +142,17 @@ def service_keys(language: Language) -> Iterator[str]:
 
 def _keys(section: KeyPath, language: Language) -> Iterator[str]:
     """Yield a heading for each object of the config file below a section, with a table of its keys."""
-    comments, defaults = scan(reference_text()).comments, pyjson5.decode(reference_text())
-    chinese = chinese_meanings()
+    told, defaults = meanings(language), pyjson5.decode(reference_text())
     header = "| 键 | 类型 | 默认 | 含义 |" if language == "zh" else "| key | type | default | meaning |"
-
-    def meaning(path: KeyPath) -> str:
-        if language == "zh":
-            return chinese[named(path)]
-        return " ".join(comments[path].split())
-
-    def named(path: KeyPath) -> str:
-        return dotted(path[len(SECTION) :] if section == SECTION else path)
-
     for path in (section, *(path for path in known_paths(section) if known_keys(path))):
         if path != section:
-            yield from (f"### `{named(path)}`", "", meaning(path), "")
+            yield from (f"### `{named(path)}`", "", told[path], "")
         yield from (header, "|---|---|---|---|")
         for key in known_keys(path):
             below = (*path, key)
             if not known_keys(below):
                 default = json.dumps(_value(defaults, below), ensure_ascii=False)
-                yield _row(f"`{key}`", _type(below, language), f"`{default}`", meaning(below))
+                yield _row(f"`{key}`", translated(language, expected(below)), f"`{default}`", told[below])
         yield ""
 
 
@@ -196,13 +160,6 @@ def _value(document: Any, path: KeyPath) -> Any:
     for step in path:
         document = document[step]
     return document
-
-
-def _type(path: KeyPath, language: Language) -> str:
-    words = expected(path)
-    for english, chinese in IN_CHINESE if language == "zh" else ():
-        words = re.sub(english, chinese, words)
-    return words
 
 
 def python_calls(language: Language) -> Iterator[str]:
@@ -377,10 +334,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is out of date")
     only_check = parser.parse_args().check
     outdated = 0
-    for name, language in PAGES.items():
-        page = DOCS / name
-        before = page.read_text("utf-8")
-        after = generated(before, language)
+    written: dict[Path, Callable[[str], str]] = {
+        DOCS / name: partial(generated, language=language) for name, language in PAGES.items()
+    }
+    written[DOCS.parent / "config.zh.json5"] = lambda _: reference_text("zh")
+    for page, make in written.items():
+        before = page.read_text("utf-8") if page.exists() else ""
+        after = make(before)
         if after != before:
             outdated += 1
             sys.stdout.write(f"{page}: {'out of date; `make docs` writes it' if only_check else 'written'}\n")

@@ -11,18 +11,14 @@ from pathlib import Path
 from gateway_memory.config.load import (
     ConfigFileError,
     ConfigProblem,
-    KeyPath,
-    config_schema,
-    dotted,
     json_key,
     line_of,
     load_config,
     read_text,
-    reference_text,
-    render_config,
-    scan,
 )
+from gateway_memory.config.scan import KeyPath, dotted, scan
 from gateway_memory.config.settings import Config, MemorySync, serve_options
+from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
 

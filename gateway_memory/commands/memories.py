@@ -366,7 +366,7 @@ _TODAY: Final = frozenset({"today", "今天"})
 
 
 async def clear(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Forget all of today, or everything if the person is sure; say how, where it is not said."""
+    """Forget all of today, everything if the person is sure, or what is named; say how, where none is said."""
     which, now = rest.strip().lower(), ports.memory.now()
     if which in _TODAY or which in _SURE:
         ports.check_host(session)
@@ -376,6 +376,8 @@ async def clear(ports: CommandPorts, session: Session, rest: str) -> str:
         if not (exchanges or memories):
             raise NotDone(phrase(session, "forget_since_none"))
         return phrase(session, "forgotten_since", exchanges=exchanges, memories=memories)
+    if says_more(rest):  # "clear k7f3q2a1"
+        return await forget(ports, session, rest)
     scope = session.scope.key
     memories, exchanges = await ports.storage.recaller.count(scope), await ports.storage.episodes.count(scope)
     text = phrase(session, "clear_how", memories=memories, exchanges=exchanges, scope=shlex.quote(scope))

@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,7 +149,8 @@ def _plain(text: str) -> str:
 _PROPOSED: Final = 3
 _SPELT: Final = 2
 """The most proposals for their spelling: a word may be spelt like one command and mean another."""
-_SECONDS: Final = 1.0
+_SECONDS: Final = 2.0
+_AT_ONCE: Final = 32
 _WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 
 
@@ -166,17 +168,34 @@ async def proposals(ports: CommandPorts, session: Session, names: Names, typed: 
 async def _by_meaning(
     ports: CommandPorts, session: Session, commands: Sequence[Command], words: str
 ) -> Sequence[Command]:
-    """Return all commands, the one first whose names and help mean most what the words do."""
+    """Return all commands, the one first of which a name, or the help, means most what the words do."""
     language = session.language
     about = [
-        f"{command.called(language)}: {command.help[language]}: {', '.join(command.also(language))}"
+        (command, text)
         for command in commands
+        for text in (command.called(language), *command.also(language), command.help[language])
     ]
-    vectors = [None] if session.incognito else (await ports.storage.recaller.encoded([words, *about], _SECONDS))[1]
-    if all(vector is not None for vector in vectors):
-        query, *others = (vector.tolist() for vector in vectors if vector is not None)
+    vectors = [] if session.incognito else await _vectors(ports, [words, *(text for _, text in about)])
+    if vectors:
+        query, *others = vectors
         likeness = [sum(map(mul, query, other)) / (math.hypot(*other) or 1) for other in others]
     else:
         said = set(_WORD.findall(_plain(words)))
-        likeness = [float(len(said.intersection(_WORD.findall(_plain(text))))) for text in about]
-    return [commands[place] for place in sorted(range(len(commands)), key=lambda place: -likeness[place])]
+        likeness = [float(len(said.intersection(_WORD.findall(_plain(text))))) for _, text in about]
+    best: dict[str, float] = {}
+    for (command, _), like in zip(about, likeness, strict=True):
+        best[command.name] = max(like, best.get(command.name, like))
+    return sorted(commands, key=lambda command: -best[command.name])
+
+
+async def _vectors(ports: CommandPorts, texts: Sequence[str]) -> list[list[float]]:
+    """Return the vectors of texts, none if one of them is not there in time. An encoder takes so many at once."""
+    found: list[list[float]] = []
+    until = time.monotonic() + _SECONDS
+    for start in range(0, len(texts), _AT_ONCE):
+        part = texts[start : start + _AT_ONCE]
+        vectors = (await ports.storage.recaller.encoded(part, max(0.0, until - time.monotonic())))[1]
+        found += [vector.tolist() for vector in vectors if vector is not None]
+        if len(found) < start + len(part):
+            return []
+    return found

@@ -6,9 +6,7 @@ The keys are derived from the dataclasses of the settings, which alone declare t
 import dataclasses
 import json
 import math
-import re
 import sys
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -30,6 +28,7 @@ from typing import (
 import pyjson5
 from annotated_types import Ge, Gt, Le, MinLen
 
+from gateway_memory.config.scan import KeyPath, Scan, dotted, scan, syntax_mistake
 from gateway_memory.config.settings import Config, MemorySync, MistakeAt, ServeSettings, tuned
 from gateway_memory.errors import ConfigError
 
@@ -37,142 +36,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-# The line of each key of a JSON5 document.
-#
-# The JSON5 parser returns values without lines, and does not report a key that is given twice. The scanner reads a
-# document that the parser has accepted, so it only needs to know tokens and nesting.
-
-KeyPath = tuple[str | int, ...]
-"""The keys (str) and list positions (int, from 0) that lead from the root to a value; the root's is ()."""
 TUNED: Final[tuple[KeyPath, ...]] = (("autoRecall", "minScore"), ("autoRecall", "episodes", "minScore"))
 """The keys below `memorySync` that the page sets, as `tuned` takes them over."""
-
-_TOKEN = re.compile(
-    r"""
-      (?P<space> [\s\ufeff]+ )
-    | (?P<comment> //[^\n\r\u2028\u2029]* | /\*.*?\*/ )
-    | (?P<bracket> [{}\[\]] )
-    | (?P<separator> [:,] )
-    | (?P<value> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | [^\s\ufeff{}\[\]:,"'/]+ )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_LINE_END = re.compile(r"\r\n|\r|\n")  # as editors count lines; U+2028 and U+2029 end a comment, but not a line
-_PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duplicate:
-    """A key given again on `line` within one object; it was given before on `first_line`."""
-
-    path: KeyPath
-    line: int
-    first_line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """The line (from 1) of every key and list entry, the comment above each key, and the keys given more than once.
-
-    spans: where the text of each value begins and ends, its brackets included. Where a key is given twice, its last
-    line and its last value count.
-    """
-
-    lines: Mapping[KeyPath, int]
-    spans: Mapping[KeyPath, tuple[int, int]]
-    comments: Mapping[KeyPath, str]
-    duplicates: tuple[Duplicate, ...]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Open:
-    """An object or list whose closing bracket has not been reached. step: to its next value; None: a key is next."""
-
-    path: KeyPath
-    step: str | int | None
-    key_lines: dict[str, int] = field(default_factory=dict)
-    start: int = 0
-
-
-def scan(text: str) -> Scan:
-    """Return the positions of a valid JSON5 document."""
-    lines: dict[KeyPath, int] = {}
-    comments: dict[KeyPath, str] = {}
-    duplicates: list[Duplicate] = []
-    spans: dict[KeyPath, tuple[int, int]] = {}
-    nesting: list[_Open] = []
-    for token, start, line, comment in _content(text):
-        inner = nesting[-1] if nesting else None
-        if token in "}]":
-            closed = nesting.pop()
-            spans[closed.path] = closed.start, start + 1
-        elif inner is not None and inner.step is None:
-            (key,) = pyjson5.decode(f"{{{token}:0}}")  # without its quotes and escapes
-            path = (*inner.path, key)
-            if key in inner.key_lines:
-                duplicates.append(Duplicate(path=path, line=line, first_line=inner.key_lines[key]))
-            inner.key_lines.setdefault(key, line)
-            lines[path] = line
-            comments[path] = comment
-            inner.step = key
-        else:
-            path = ()
-            if inner is not None and inner.step is not None:
-                path = (*inner.path, inner.step)
-                inner.step = inner.step + 1 if isinstance(inner.step, int) else None
-            if not path or isinstance(path[-1], int):
-                lines[path] = line
-            if token in "{[":
-                nesting.append(_Open(path=path, step=0 if token == "[" else None, start=start))
-            else:
-                spans[path] = start, start + len(token)
-    return Scan(lines=lines, spans=spans, comments=comments, duplicates=tuple(duplicates))
-
-
-def has_comma(text: str, start: int, end: int) -> bool:
-    """Return whether a comma stands between two values, or behind the last one of an object, outside of comments."""
-    return any(match[0] == "," for match in _TOKEN.finditer(text, start, end))
-
-
-def position(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column, both from 1, of the character at `offset`."""
-    line_starts = _line_starts(text)
-    line = bisect_right(line_starts, offset)
-    return line, offset - line_starts[line - 1] + 1
-
-
-def dotted(path: KeyPath) -> str:
-    """Write a path as messages show it: agents.list[0].memorySync, with keys that aren't plain words in quotes."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
-            text += f".{step}" if text else step
-        else:
-            text += f"[{json.dumps(step, ensure_ascii=False)}]"
-    return text
-
-
-def _content(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield brackets, keys and values, each with its offset, its line and the comment that stands above it."""
-    line_starts = _line_starts(text)
-    above: list[str] = []
-    last_line = 0  # where the last token other than space or comment ended
-    for match in _TOKEN.finditer(text):
-        line = bisect_right(line_starts, match.start())
-        if match.lastgroup == "comment" and line != last_line:  # one behind a value does not describe the next key
-            body = match[0][2:-2] if match[0].startswith("/*") else match[0][2:]
-            above.append("\n".join(text_line.strip().removeprefix("* ") for text_line in body.strip().splitlines()))
-        if match.lastgroup in ("bracket", "value"):
-            yield match[0], match.start(), line, "\n".join(above)
-        if match.lastgroup in ("bracket", "value", "separator"):
-            above.clear()
-            last_line = bisect_right(line_starts, match.end() - 1)
-
-
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
 
 def json_key(field_name: str) -> str:
@@ -349,7 +214,8 @@ def check_config(text: str, source: str) -> Config:
     try:
         raw = pyjson5.decode(text)
     except (pyjson5.Json5Exception, ValueError) as error:
-        raise _syntax_mistake(source, text, str(error.args[0])) from None
+        line, message = syntax_mistake(text, str(error.args[0]))
+        raise _unreadable(source, message, line) from None
     positions = scan(text)
     file, errors = _validated(_with_defaults(raw))
     problems = {
@@ -469,27 +335,6 @@ def value_in_message(path: KeyPath, value: object) -> str:
     return f"a string of {len(value)} characters" if isinstance(value, str) else f"a number of {len(text)} digits"
 
 
-def _syntax_mistake(source: str, text: str, message: str) -> ConfigFileError:
-    """Translate pyjson5's message, which counts characters from 1 and names them by code point."""
-    near = re.search(r" (?:starting )?near (\d+)", message)
-    if near is None:
-        return _unreadable(source, f"no valid JSON5: {message}")
-    line, column = position(text, max(int(near[1]) - 1, 0))
-    message = message.replace(near[0], "")
-    message = re.sub(r"U\+([0-9a-fA-F]{4,6})", lambda match: repr(chr(int(match[1], 16))), message)
-    message = re.sub(r"b'(\w+)'", lambda match: _TERMS.get(match[1], match[1]), message)
-    return _unreadable(source, f"no valid JSON5 at column {column}: {message[0].lower()}{message[1:]}", line)
-
-
-_TERMS = {
-    "colon": "':'",
-    "comma": "','",
-    "JSON5Value": "a value",
-    "IdentifierStart": "a key",
-    "NumericLiteral": "number",
-}
-
-
 def load_config(path: str | Path | Mapping[str, Any] | None = None, *, own: Path | None = None) -> Config:
     """Read and check a config file; without a path, return the built-in defaults.
 
@@ -538,62 +383,3 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _unreadable(path, f"expected UTF-8, found the byte 0x{content[error.start]:02x}", line) from None
-
-
-def render_config(config: Config) -> str:
-    """Return settings as the text of a config file (JSON) that loads as equal settings; agents are written in full."""
-    agents = [{"id": name, "memorySync": _document(section)} for name, section in config.agents.items()]
-    document = {
-        "agents": {"defaults": {"memorySync": _document(config.defaults)}, "list": agents},
-        "serve": _document(config.serve),
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def config_schema() -> dict[str, Any]:
-    """Return the JSON Schema of config.json5, each key described by the comment above it in the shipped file."""
-    schema = adapter().json_schema()
-    for definition in (schema, *schema["$defs"].values()):
-        for described in definition["properties"].values():
-            described.pop("title", None)  # pydantic's "Minscore" says less than the key itself
-    _describe(schema, schema["$defs"], (), scan(reference_text()).comments)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "config.json5 of gateway-memory",
-    }
-
-
-def reference_text() -> str:
-    """Return the shipped config.json5: every key with its default, commented."""
-    return _shipped("config.json5", "config.json5")
-
-
-def chinese_meanings() -> dict[str, str]:
-    """Return what each key means in Chinese, by its dotted name."""
-    meanings: dict[str, str] = pyjson5.decode(_shipped("config.zh.json5", "docs/config.zh.json5"))
-    return meanings
-
-
-def _shipped(name: str, in_checkout: str) -> str:
-    package = Path(__file__).parents[1]
-    inside_wheel = package / name
-    return (inside_wheel if inside_wheel.exists() else package.parent / in_checkout).read_text(encoding="utf-8")
-
-
-def _document(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {json_key(each.name): _document(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _document(each) for key, each in value.items()}
-    return value
-
-
-def _describe(
-    definition: dict[str, Any], definitions: dict[str, Any], path: KeyPath, comments: Mapping[KeyPath, str]
-) -> None:
-    for key, described in definition["properties"].items():
-        if comment := comments.get((*path, key)):
-            described["description"] = comment
-        if "$ref" in described:
-            _describe(definitions[described["$ref"].rpartition("/")[2]], definitions, (*path, key), comments)

@@ -1,12 +1,18 @@
 """The texts that people read, in English and Chinese: JSON files in `texts/`, which a translator can edit.
 
 Each file holds its texts by name, as `{"en": …, "zh": …}`. A file is read when the first of its texts is needed.
+
+The chat speaks the language of the person, the shell that of its locale. Logs, HTTP and the texts of errors are
+English; a shell prints an error as `translated` has it.
 """
 
 import json
+import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final, Literal
 
 from extractor import is_mostly_chinese
@@ -25,9 +31,50 @@ def texts(name: str) -> Mapping[str, Any]:
     return content
 
 
+SHELL_LANGUAGE: Final[ContextVar[Language]] = ContextVar("shell_language", default="en")
+"""The language that the shell speaks. The command line sets it."""
+
+
 def fill(file: str, name: str, /, **values: object) -> str:
-    """Return a text of a file that has it in one language, with its values filled in."""
-    return str(texts(file)[name]).format(**values)
+    """Return a text in the language of the shell, with its values filled in."""
+    text = texts(file)[name]
+    return str(text if isinstance(text, str) else text[SHELL_LANGUAGE.get()]).format(**values)
+
+
+@cache
+def _errors() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the forms of errors in English, each with the one in Chinese."""
+    found = []
+    for english, chinese in texts("errors").items():
+        parts = Formatter().parse(english)
+        form = "".join(re.escape(plain) + (f"(?P<{field}>.+)" if field else "") for plain, field, *_ in parts)
+        found.append((re.compile(form), chinese))
+    return tuple(found)
+
+
+def translated(language: Language, message: str) -> str:
+    """Return the text of an error in a language; what has no form in `texts/errors.json` stays English.
+
+    A form may be a part of a text: "{place}: expected {what}, got {value}", and each part may have a form.
+    """
+    if language == "en":
+        return message
+    return "\n".join(_in_chinese(line)[0] for line in message.split("\n"))
+
+
+@cache
+def _in_chinese(text: str) -> tuple[str, int]:
+    """Return a text in Chinese, and how many of its characters have no form: of all ways, the one with the fewest."""
+    ways = [(text, len(text))]
+    for form, chinese in _errors():
+        if found := form.fullmatch(text):
+            parts = {name: _in_chinese(part) for name, part in found.groupdict().items()}
+            told = chinese.format(**{name: part for name, (part, _) in parts.items()})
+            ways.append((told, sum(rest for _, rest in parts.values())))
+    for colon in re.finditer(": ", text):
+        told, rest = _in_chinese(text[colon.end() :])
+        ways.append((text[: colon.end()] + told, colon.end() + rest))
+    return min(ways, key=lambda way: way[1])
 
 
 class _Called:

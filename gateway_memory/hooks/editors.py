@@ -220,7 +220,8 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     with contextlib.suppress(OSError):
         if cached := object_of(_compiled(workspace, config).read_bytes()):
             return cached
-    from gateway_memory.config.load import load_config, render_config
+    from gateway_memory.config.load import load_config
+    from gateway_memory.edge.config_reference import render_config
 
     settings: dict[str, Any] = json.loads(render_config(load_config(config, own=own_config(workspace))))["agents"][
         "defaults"

@@ -7,7 +7,8 @@ from typing import Any, Final
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.config.load import reference_text, scan
+from gateway_memory.config.scan import scan
+from gateway_memory.edge.config_reference import reference_text
 
 pytestmark = pytest.mark.files
 

@@ -12,8 +12,8 @@ from postgres import KINDS, app_of, migrated
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli.main import main
-from gateway_memory.config.load import render_config
 from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory.edge.config_reference import render_config
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [

@@ -19,18 +19,16 @@ from gateway_memory.config.load import (
     ConfigFileError,
     ConfigProblem,
     check_config,
-    config_schema,
-    dotted,
     expected,
     known_paths,
     load_config,
     read_text,
-    reference_text,
-    render_config,
-    scan,
     value_in_message,
 )
+from gateway_memory.config.scan import dotted, scan
 from gateway_memory.config.settings import Config, MemorySync
+from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
+from gateway_memory.edge.phrases import translated
 from gateway_memory.errors import ConfigError
 from recall.settings import _PROVIDERS
 
@@ -243,6 +241,85 @@ def test_a_syntax_error_has_line_and_column(text: str, line: int, column: int) -
     assert problem.message.startswith(f"no valid JSON5 at column {column}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column", "found"),
+    [
+        ("{\n  agents： {}\n}", 2, 9, "："),
+        ("{agents: {}，\n serve: {}}", 1, 12, "，"),
+        ("｛agents: {}}", 1, 1, "｛"),
+        ("{agents: {}｝", 1, 12, "｝"),
+        ("{agents: {list: [］}}", 1, 18, "］"),
+        ("{serve: {\n  host: “127.0.0.1”\n}}", 2, 9, "“"),
+        ("{serve: {host: ＂127.0.0.1＂}}", 1, 16, "＂"),
+        ("{serve: {\n  host: '127.0.0.1’,\n}}", 2, 19, "’"),
+        ('{serve: {\n  host: "127.0.0.1”,\n}}', 2, 19, "”"),
+        ('{serve: {host: "127.0.0.1”, socket: ""}}', 1, 26, "”"),
+        ("／／ 我的配置\n{}", 1, 1, "／"),
+    ],
+)
+def test_full_width_punctuation_is_named_at_its_place(text: str, line: int, column: int, found: str) -> None:
+    (problem,) = problems(text)
+    assert problem.line == line
+    assert problem.message == (
+        f"no valid JSON5 at column {column}: full-width punctuation '{found}'; write it in half width"
+        "（全角标点，请改成半角）"
+    )
+    assert translated("zh", problem.message) == (f"第 {column} 列不是有效的 JSON5：'{found}'（全角标点，请改成半角）")
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("{agents: {}, // 说“好”，就好。\n serve {}}", "expected ':', found '{'"),
+        ("{serve: {host: '“好”，' port: 1}}", "expected ',' or '}', found 'p'"),
+        ("{serve: {host: “}}", "full-width punctuation '“'"),
+    ],
+)
+def test_full_width_punctuation_in_a_text_is_no_mistake(text: str, mistake: str) -> None:
+    (problem,) = problems(text)
+    assert mistake in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("", "第 1 列不是有效的 JSON5：文件是空的"),
+        ("{a: 1", "第 1 列不是有效的 JSON5：对象没有结束"),
+        ("[1", "第 1 列不是有效的 JSON5：列表没有结束"),
+        ("{a: 'x", "第 5 列不是有效的 JSON5：字符串没有结束"),
+        ("/* x", "第 2 列不是有效的 JSON5：注释没有结束"),
+        ("{a: 0x}", "第 5 列不是有效的 JSON5：数没有结束"),
+        ("{} {}", "第 2 列不是有效的 JSON5：末尾多出 '{'"),
+        ("{a: @}", "第 5 列不是有效的 JSON5：应为一个值，却是 '@'"),
+        ("{1: 2}", "第 2 列不是有效的 JSON5：应为一个键，却是 '1'"),
+        ("{a: 1 b: 2}", "第 7 列不是有效的 JSON5：应为 ',' 或 '}'，却是 'b'"),
+        ("{a: '\\u12'}", '第 7 列不是有效的 JSON5：应为十六进制数字，却是 "\'"'),
+        ("[" * 5000, "第 33 列不是有效的 JSON5：嵌套太深"),
+    ],
+)
+def test_each_mistake_of_syntax_can_be_read_in_chinese(text: str, mistake: str) -> None:
+    (problem,) = problems(text)
+    assert translated("zh", problem.message) == mistake
+
+
+def test_each_mistake_can_be_read_in_chinese() -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_config(FIVE_MISTAKES, "config.json5")
+    assert translated("zh", str(caught.value)).splitlines() == [
+        'config.json5:5: agents.defaults.memorySync.autoExtract.enabled: 应为true 或 false；现在是 "true"',
+        "config.json5:7: agents.defaults.memorySync.autoRecall.minScore: 应为数，0 到 1；现在是 7",
+        'config.json5:8: agents.defaults.memorySync.autoRecall.maxResult: 没有这个键；是不是想写 "maxResults"？',
+        (
+            'config.json5:10: agents.defaults.memorySync.timeZone: 应为"local" 或 IANA 时区名，如 "Asia/Shanghai"；'
+            '现在是 "Asia/Beijing"'
+        ),
+        (
+            "config.json5:14: agents.list[0].memorySync.notify.maxPendingUpdates: "
+            "应为整数，大于 0，不超过 1000000000；现在是 0"
+        ),
+    ]
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, section("store: {maxMemoryMdBytes: " + "9" * 5000 + "}")])
 def test_an_absurd_document_is_a_plain_mistake(text: str) -> None:
     assert len(problems(text)) == 1
@@ -303,6 +380,8 @@ def test_the_shipped_file_holds_every_key_with_a_comment() -> None:
 
 def test_every_key_can_say_what_it_expects() -> None:
     assert all(expected(path) for path in known_paths())
+    english = {expected(path) for path in known_paths()}
+    assert {each for each in english if re.search("[a-z]{3} ", each) and translated("zh", each) == each} == set()
 
 
 def test_the_defaults_need_no_pydantic() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway_memory.cli.main import main
-from gateway_memory.config.load import check_config, config_schema, load_config, reference_text
+from gateway_memory.config.load import check_config, load_config
+from gateway_memory.edge.config_reference import config_schema, reference_text
 
 OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.config.load import Duplicate, KeyPath, dotted, position, scan
+from gateway_memory.config.scan import Duplicate, KeyPath, dotted, position, scan
 
 SPACES = ["", "", " ", "\n", "\r\n", "\t", "\ufeff", "\u00a0", "// {'\n", "//\u2028", '/* "[\n */', "/**/", "/*/ ,*/"]
 SCALARS = ["1", "-0.5", ".5", "5.", "0x1F", "+3", "1e5", "-Infinity", "NaN", "true", "false", "null"]

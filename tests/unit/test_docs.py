@@ -9,10 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-import pyjson5
 import pytest
 
-from gateway_memory.config.load import known_paths
+from gateway_memory.config.load import check_config
+from gateway_memory.config.scan import scan
+from gateway_memory.config.settings import Config
+from gateway_memory.edge.config_reference import meanings, named, reference_text
+from gateway_memory.edge.phrases import texts
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -33,12 +36,23 @@ def test_the_tables_are_up_to_date() -> None:
 
 
 def test_every_key_of_the_config_has_a_chinese_meaning() -> None:
-    section = ("agents", "defaults", "memorySync")
-    keys = {".".join(map(str, path[len(section) :])) for path in known_paths(section)}
-    keys |= {"serve", *(".".join(map(str, path)) for path in known_paths(("serve",)))}
-    meanings = pyjson5.decode((ROOT / "docs" / "config.zh.json5").read_text("utf-8"))
-    assert meanings.keys() == keys
-    assert all(meanings.values())
+    english, chinese = meanings("en"), meanings("zh")
+    assert chinese.keys() == english.keys()
+    assert all(re.search("[一-鿿]", meaning) for meaning in chinese.values())
+    assert texts("config_meanings_zh").keys() == {"config.json5", *map(named, chinese)}
+
+
+def test_the_chinese_config_is_the_english_one_with_its_comments_in_chinese() -> None:
+    text = (ROOT / "config.zh.json5").read_text("utf-8")
+    assert check_config(text, "config.zh.json5") == Config()
+    of_english, of_chinese = (
+        [line for line in each.splitlines() if not re.match(" *//", line)] for each in (reference_text(), text)
+    )
+    assert of_chinese == of_english
+    shipped = scan(text)
+    for path, meaning in meanings("zh").items():
+        assert re.sub(r"\s", "", shipped.comments[path]) == re.sub(r"\s", "", meaning)
+    assert all(len(line) <= 120 for line in text.splitlines())
 
 
 def test_every_call_type_and_error_has_a_chinese_meaning() -> None:
@@ -147,7 +161,7 @@ def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
 def test_chinese_texts_use_the_words_of_the_glossary() -> None:
     """A 频道 is a place within a platform, as Discord has them; the platform itself is a 渠道."""
     other = re.compile(r"词元|会话开头|开场内容|频道(?!或话题|和房间)")
-    texts = [*CHINESE, ROOT / "docs" / "config.zh.json5", *(ROOT / "gateway_memory" / "edge" / "texts").glob("*.json")]
+    texts = [*CHINESE, ROOT / "config.zh.json5", *(ROOT / "gateway_memory" / "edge" / "texts").glob("*.json")]
     found = {path.name: other.findall(path.read_text("utf-8")) for path in texts}
     assert {name: words for name, words in found.items() if words} == {}
 

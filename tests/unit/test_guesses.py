@@ -110,6 +110,31 @@ async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str,
         assert meant in proposed(await memory.command(session, f"/memory {typed}"))
 
 
+async def test_sixty_guesses_of_another_hand_are_done_or_proposed(tmp_path: Path) -> None:
+    path = Path(__file__).parents[1] / "data" / "guesses_by_another_hand.txt"
+    rows = [re.split(r" {2,}", line) for line in path.read_text("utf-8").splitlines() if line.startswith("/")]
+    missed: dict[str, list[str]] = {"en": [], "zh": []}
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        for typed, meant in rows:
+            language = "zh" if re.search("[一-鿿]", typed) else "en"
+            session = await memory.start_session(f"of {language}", user=OWNER)
+            read = NAMES.read(typed)
+            assert read is not None
+            names = [read.command.name] if read.command else proposed(await memory.command(session, typed))
+            found = [find(name) for name in names]
+            if meant not in [command.name for command in found if command]:
+                missed[language].append(typed)
+    assert len(rows) == 120
+    assert all(len(each) <= 5 for each in missed.values()), missed
+
+
+async def test_what_is_named_behind_clear_is_forgotten(memory: GatewayMemory, session: Session) -> None:
+    first, second, _ = await learnt(memory, session, *THREE)
+    assert f"Forgotten: {THREE[0]}" in str(await memory.command(session, f"/memory clear {first}"))
+    assert THREE[1] in str(await memory.command(session, f"/memory 清除 {second}"))
+    assert [each["text"] for each in (await memory.record(session, "list"))["memories"]] == [THREE[2]]
+
+
 async def test_without_an_encoder_words_are_compared(memory: GatewayMemory, session: Session) -> None:
     assert "coming" in proposed(await memory.command(session, "/memory xyzzy the next days"))
 

@@ -1,8 +1,10 @@
 """The texts that people read: each is there in both languages, and each that the code names exists."""
 
+import argparse
 import ast
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -20,7 +22,7 @@ PACKAGE = Path(gateway_memory.__file__).parent
 
 def pairs(value: Any, place: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the texts of a file that people read in both languages, each with its place."""
-    if isinstance(value, str):  # a help of the shell, which is English
+    if isinstance(value, str):  # of a file in one language
         return []
     if "en" in value or "zh" in value:
         return [(place, value)]
@@ -57,6 +59,40 @@ def test_each_text_is_in_both_languages_with_the_same_placeholders(file: str) ->
         assert all(form.strip() for each in text.values() for form in forms(each)), place
         if file in ("phrases", "page"):
             assert placeholders(text["en"]) == placeholders(text["zh"]), place
+
+
+def test_each_form_of_an_error_has_one_in_chinese_with_the_same_placeholders() -> None:
+    for english, chinese in texts("errors").items():
+        assert placeholders(english) == placeholders(chinese), english
+        assert re.search("[一-鿿，：；、“]", chinese), english
+
+
+PARSER = {
+    *("unclosed", "extra data", "no JSON data found", "maximum nesting level exceeded", "b'hexadecimal character'"),
+    *("object", "array", "string", "comment"),
+}
+"""What pyjson5 says, which has no source here; `test_config.py` has its mistakes."""
+
+
+def test_each_error_that_is_translated_is_said_somewhere() -> None:
+    """A form whose text has changed in the code would leave the error English."""
+    ours = (
+        path for name in ("gateway_memory", "extractor", "recall", "notifier") for path in folder(name).rglob("*.py")
+    )
+    said = "\n".join(
+        node.value
+        for path in (*ours, Path(argparse.__file__))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    for english in texts("errors"):
+        plain = [text for text, *_ in Formatter().parse(english)]
+        parts = {part.strip(" ,;:") for text in plain for part in re.split(r"\band\b", text)} - PARSER
+        assert [part for part in parts if len(part) > 3 and part not in said] == [], english
+
+
+def folder(package: str) -> Path:
+    return Path(str(import_module(package).__file__)).parent
 
 
 def constants(node: ast.expr) -> list[object]:

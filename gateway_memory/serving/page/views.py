@@ -15,17 +15,10 @@ from typing import Any, Final
 from extractor import CATEGORIES, same_text
 from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.commands.status import failure_in_words
-from gateway_memory.config.load import (
-    KeyPath,
-    chinese_meanings,
-    dotted,
-    known_keys,
-    known_paths,
-    reference_text,
-    render_config,
-    scan,
-)
+from gateway_memory.config.load import known_keys, known_paths
+from gateway_memory.config.scan import KeyPath, dotted
 from gateway_memory.config.settings import Config
+from gateway_memory.edge.config_reference import MEMORY, meanings, named, render_config
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
@@ -67,33 +60,28 @@ async def review(viewer: Viewer) -> Values:
 
 # The settings in force, each with its meaning and its default, as config.json5 has them.
 
-_SECTION: Final[KeyPath] = ("agents", "defaults", "memorySync")
 _SERVICE: Final[KeyPath] = ("serve",)
 
 
 async def settings(viewer: Viewer) -> Values:
     """The settings in force, by section: of each key its name, value, default and meaning, and whether it `differs`."""
-    config, chinese = viewer.memory.config, chinese_meanings() if viewer.language == "zh" else {}
+    config, told = viewer.memory.config, meanings(viewer.language)
     in_force = json.loads(render_config(Config(defaults=config.for_agent(viewer.memory.agent), serve=config.serve)))
-    defaults, comments = json.loads(render_config(Config())), scan(reference_text()).comments
-
-    def meaning(path: KeyPath, name: str) -> str:
-        return chinese.get(name) or " ".join(comments.get(path, "").split())
-
+    defaults = json.loads(render_config(Config()))
     sections: dict[str, dict[str, Any]] = {}
-    for root in (_SECTION, _SERVICE):
+    for root in (MEMORY, _SERVICE):
         for path in known_paths(root):
             if known_keys(path):
                 continue
             value, default = (
                 json.dumps(reduce(getitem, path, document), ensure_ascii=False) for document in (in_force, defaults)
             )
-            name = dotted(path[len(_SECTION) :] if root == _SECTION else path)
-            below = path[: len(root) + 1] if root == _SECTION else root
+            name = named(path)
+            below = path[: len(root) + 1] if root == MEMORY else root
             section = name.partition(".")[0]
-            about = meaning(below, section) if "." in name else ""
+            about = told.get(below, "") if "." in name else ""
             rows = sections.setdefault(section, {"about": about, "rows": []})["rows"]
-            row = {"name": name, "value": value, "default": default, "meaning": meaning(path, name)}
+            row = {"name": name, "value": value, "default": default, "meaning": told.get(path, "")}
             rows.append({**row, "differs": value != default})
     differing = [row for section in sections.values() for row in section["rows"] if row["differs"]]
     digest, _ = await asyncio.to_thread(state_of, viewer)
