@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+import pyjson5
 import pytest
 
 from gateway_memory.config.load import check_config
