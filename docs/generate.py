@@ -49,7 +49,7 @@ METHODS: Final = {
     "Session": ("opening", "compacted"),
 }
 """What a host may call on a type, beside the calls of the memory that a blocking one has too."""
-COMMON: Final = ("help", "workspace", "config", "agent", "user", "room")
+COMMON: Final = ("help", "lang", "workspace", "config", "agent", "user", "room")
 """Options that the text of commands.md explains once."""
 
 

@@ -39,7 +39,7 @@ class Kind:
     session_type: the type of its sessions, for `excludeSessionTypes`; "" where the session key tells.
     speaker: who speaks, as a model is told; with the scope's name in the place of {}.
     members: who shares a scope that may be joined, as a model is told.
-    title: what people call it, in English and in Chinese. possessive: "a person's", for the help of the shell.
+    title, possessive: what people call it, and "a person's" for the help of the shell; in English and in Chinese.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Kind:
     speaker: str
     members: str = "its members"
     title: tuple[str, str]
-    possessive: str
+    possessive: tuple[str, str]
 
     @property
     def form(self) -> str:
@@ -72,7 +72,7 @@ KINDS: Final = {
             folder="",
             speaker="the owner of the assistant",
             title=("who runs this assistant", "助手的主人"),
-            possessive="the owner's",
+            possessive=("the owner's", "主人的"),
         ),
         Kind(
             name="user",
@@ -80,7 +80,7 @@ KINDS: Final = {
             may_link=True,
             speaker='a guest called "{}", not the owner of the assistant',
             title=("Person", "个人"),
-            possessive="a person's",
+            possessive=("a person's", "某个人的"),
         ),
         Kind(
             name="room",
@@ -89,7 +89,7 @@ KINDS: Final = {
             session_type="group",
             speaker="one of several people in a group",
             title=("Room", "群"),
-            possessive="a group's",
+            possessive=("a group's", "某个群的"),
         ),
         Kind(
             name="project",
@@ -99,7 +99,7 @@ KINDS: Final = {
             speaker="one of several people who work on a project",
             members="those who work on the project",
             title=("Project", "项目"),
-            possessive="a project's",
+            possessive=("a project's", "某个项目的"),
         ),
     )
 }

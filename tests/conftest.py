@@ -32,7 +32,8 @@ PROVIDER_VARIABLES = (
 
 
 def pytest_configure() -> None:
-    """Measure the machine once for a run; the processes that share its tests inherit the scale."""
+    """Measure the machine once for a run; the processes that share its tests inherit the scale, and speak English."""
+    os.environ["LC_ALL"] = "C.UTF-8"
     os.environ.setdefault(VARIABLE, f"{measured():.1f}")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from extractor import traits_of
 from gateway_memory.calls.memories import MemoryCalls
 from gateway_memory.commands.command import Answer
-from gateway_memory.edge.phrases import CHAT, SHELL
+from gateway_memory.edge.phrases import CHAT, SHELL, Language
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from recall import asks_what_was
 
@@ -21,10 +21,12 @@ async def settle(memory: MemoryCalls, whose: Whose) -> None:
     await memory.flush()
 
 
-async def answer_in_shell(memory: MemoryCalls, name: str, rest: str, whose: Whose, *, as_json: bool) -> Answer | None:
-    """Return the answer to a command with what is behind its name; None if commands are off."""
+async def answer_in_shell(
+    memory: MemoryCalls, name: str, rest: str, whose: Whose, *, language: Language, as_json: bool
+) -> Answer | None:
+    """Return the answer to a command with what is behind its name, in a language; None if commands are off."""
     session = await memory.visit(**whose)
-    session.commands_as = SHELL
+    session.commands_as, session.language = SHELL, language
     if as_json and session.settings.commands.enabled:
         return Answer(text=json.dumps(await memory.record(session, name, rest), ensure_ascii=False))
     return await memory.answer(session, f"{CHAT} {name} {rest}")
@@ -66,5 +68,7 @@ async def answer_request(memory: MemoryCalls, request: Mapping[str, Any]) -> dic
     whose = owner_unless_named(cast("Whose", {name: request.get(name) for name in KINDS if name != OWNER_KEY}))
     if "query" in request:
         return await found_in_shell(memory, whose, query=request["query"], limit=request["limit"])
-    answer = await answer_in_shell(memory, "search", request["rest"], whose, as_json=request.get("json") is True)
+    language: Language = "zh" if request.get("language") == "zh" else "en"
+    as_json = request.get("json") is True
+    answer = await answer_in_shell(memory, "search", request["rest"], whose, language=language, as_json=as_json)
     return {} if answer is None else {"text": answer.text, "done": answer.done}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import say
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, say
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
 from gateway_memory.session import Session
@@ -78,13 +79,9 @@ def choose_agent(model: str | None, settings: ExtractorSettings) -> Agent | None
     return Agent(provider, _MODELS[provider]) if provider else None
 
 
-_HELP: Final = """/session NAME   go to another session, or open it     /sessions   which are open
-/new            end this session and begin a new one  /memory …   the memory's own commands
-/help           this                                  /quit       leave"""
+_text: Final = partial(fill, "phrases")
 _HISTORY: Final = 40
 _SYSTEM: Final = "You are a helpful assistant. Answer in the user's language."
-_NO_MODEL: Final = """No model is connected, so you see what one would be told. To connect one, set OPENAI_API_KEY or
-ANTHROPIC_API_KEY, or name it in --config: autoExtract.model and baseUrl."""
 _PHRASES: Final = {"add": "chat_kept", "update": "chat_kept", "supersede": "chat_kept", "waits": "chat_waits"}
 """The phrase that shows an outcome, by its action."""
 _RECEIPTS: Final = 20
@@ -117,8 +114,8 @@ class Chat:
 
     async def run(self) -> None:
         """Read lines from the terminal (or a pipe) until /quit or the end, then end all sessions."""
-        self._show(f"Agent: {self._agent.name}." if self._agent else _NO_MODEL)
-        self._show("Type /help for what you can do.")
+        self._show(_text("chat_agent", name=self._agent.name) if self._agent else _text("chat_no_agent"))
+        self._show(_text("chat_begin"))
         await self._go("main")
         changes = self._memory.changes(**self._whose)
         showing = asyncio.create_task(self._show_changes(changes), name="gateway-memory-chat-news")
@@ -145,7 +142,7 @@ class Chat:
         room = self._rooms[self._current]
         command, _, rest = line.strip().partition(" ")
         if command == "/help":
-            self._show(_HELP)
+            self._show(_text("chat_help"))
         elif command == "/sessions":
             self._show("\n".join(f"{'*' if name == self._current else ' '} {name}" for name in self._rooms))
         elif command == "/session":
@@ -157,7 +154,7 @@ class Chat:
         elif (answer := await self._memory.command(room.session, line)) is not None:
             self._show(answer)
         elif command.startswith("/"):
-            self._show(f"There is no {command}.\n{_HELP}")
+            self._show(f"{_text('chat_unknown', command=command)}\n{_text('chat_help')}")
         else:
             await self._reply(room, line)
 
@@ -165,9 +162,9 @@ class Chat:
         if name not in self._rooms:
             if not self._rooms:
                 self._newest = max((each.number for each in await self._memory.receipts(limit=1)), default=0)
-            self._rooms[name] = _Room(
-                await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", **self._whose)
-            )
+            key = f"agent:{self._memory.agent}:terminal:direct:{name}"
+            self._rooms[name] = _Room(await self._memory.start_session(key, **self._whose))
+            self._rooms[name].session.language = SHELL_LANGUAGE.get()  # until the person writes
         self._current = name
 
     async def _reply(self, room: _Room, message: str) -> None:
@@ -183,7 +180,7 @@ class Chat:
                 reply = await self._agent.reply(system, room.history[-_HISTORY:])
             except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat continues
                 room.history.pop()
-                self._show(f"The agent failed: {type(error).__name__}: {error}")
+                self._show(_text("chat_agent_failed", kind=type(error).__name__, mistake=error))
                 return
             room.history.append(("assistant", reply))
             self._show(reply)

@@ -19,6 +19,7 @@ from gateway_memory.config.load import (
 from gateway_memory.config.scan import KeyPath, dotted, scan
 from gateway_memory.config.settings import Config, MemorySync, serve_options
 from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.identity import KINDS
 
@@ -107,9 +108,9 @@ def _output(args: argparse.Namespace) -> str:
         ]
         if problems:
             raise ConfigFileError(args.file, sorted(problems, key=lambda problem: problem.line or 0))
-        return f"{args.file}: no mistakes\n"
+        return fill("phrases", "shell_no_mistakes", file=args.file) + "\n"
     if args.file is None and args.agent is None:
-        return reference_text()
+        return reference_text(SHELL_LANGUAGE.get())
     config = load_config(args.file)
     if args.agent is None:
         return render_config(config)

@@ -22,7 +22,7 @@ from typing import Any, Final
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
 from gateway_memory.cli.options import check_folder
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import fill, say, texts
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, texts, translated
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE, JOURNAL_FILE, journals_aside
@@ -63,7 +63,7 @@ def run_doctor(args: argparse.Namespace) -> int:
     try:
         problems = _PARTS[args.part](args)
     except (ConfigError, StoreError) as error:
-        _write(f"✗ {error}")
+        _write(f"✗ {translated(SHELL_LANGUAGE.get(), str(error))}")
         return 1
     return 1 if problems else 0
 
@@ -135,8 +135,9 @@ async def _examine_broker(settings: MqttSettings, wire: Wire) -> str:
     except LinkError as error:
         return f"{error}. {_text('mqtt_hung_up') if error.kind == 'unreachable' else advice_on(error)}"
     except TimeoutError:
-        barred = "read" if settings.protocol == "5" else "read or to write"  # MQTT 5 reports a refused publication
-        return _text("mqtt_not_back", topic=topic, barred=barred)
+        # MQTT 5 reports a refused publication.
+        barred = "mqtt_read" if settings.protocol == "5" else "mqtt_read_or_write"
+        return _text("mqtt_not_back", topic=topic, barred=_text(barred))
     if wire.sends_text and settings.trust_broker:
         _write(_text("mqtt_trusted"))
     return ""
@@ -204,12 +205,14 @@ def _model(args: argparse.Namespace) -> int:
 
 async def _examine_model(settings: ExtractorSettings) -> int:
     name, model_name, key = access_of(settings)
-    where = settings.base_url or f"{name}'s own address"
-    _write(_text("model_at", model=model_name, where=where, key="with a key" if key != "none" else "without a key"))
+    where = settings.base_url or _text("model_own_address", name=name)
+    held = _text("model_with_key" if key != "none" else "model_without_key")
+    _write(_text("model_at", model=model_name, where=where, key=held))
     model = Model(settings)
     problems, total, slowest = 0, Usage(), 0.0
     try:
-        for language, message, place in _SMALL:
+        for name, message, place in _SMALL:
+            language = _text(f"model_{name}")
             contents, usage, seconds = await _notes(model, [message])
             if not total.calls:
                 _good("model_reached")
@@ -232,7 +235,7 @@ async def _examine_model(settings: ExtractorSettings) -> int:
             problems += _bad("model_short", tokens=_WINDOW)
     except ModelError as error:
         known = f"model_{error.kind}" in texts("phrases")
-        return _bad("model_no_answer", why=say("en", f"model_{error.kind}" if known else "model_unknown"))
+        return _bad("model_no_answer", why=fill("phrases", f"model_{error.kind}" if known else "model_unknown"))
     finally:
         await model.close()
     _print_cost(settings, total, max(slowest, seconds))
@@ -326,8 +329,10 @@ def _episodes(args: argparse.Namespace) -> int:
     _good("turns_kept", turns=len(turns), scopes=len(scopes))
     problems = 0
     if bad := [turn.number for turn in turns if not turn.readable]:
-        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-        problems += _bad("turns_unreadable", number=len(bad), turns=", ".join(map(str, bad[:_SHOWN])) + more)
+        turns_shown = ", ".join(map(str, bad[:_SHOWN]))
+        if len(bad) > _SHOWN:
+            turns_shown = _text("turns_more", turns=turns_shown, number=len(bad) - _SHOWN)
+        problems += _bad("turns_unreadable", number=len(bad), turns=turns_shown)
     else:
         _good("turns_readable")
     problems += _index(args.workspace, scopes, behind)
@@ -407,7 +412,8 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
         messages.put_nowait(message)
 
     async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
-        sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
+        where = f"{settings.host}:{settings.port}"
+        sys.stderr.write(f"{_text('listening', topic=wire.filters[0], where=where)}\n")
         lost = asyncio.ensure_future(link.lost())
         while True:
             next_one = asyncio.ensure_future(messages.get())
@@ -424,7 +430,7 @@ def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator
     try:
         message = wire.read(topic, payload, at)
     except DroppedError as error:
-        yield json.dumps({"dropped": error.reason}) if as_json else f"dropped: {error.reason}"
+        yield json.dumps({"dropped": error.reason}) if as_json else _text("dropped", reason=error.reason)
         return
     if not isinstance(message, EventMessage):
         return
@@ -435,7 +441,7 @@ def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator
     if as_json:
         yield json.dumps(row, ensure_ascii=False)
         return
-    text = f"{message.count} changed"
+    text = _text("changed", number=message.count)
     if message.event:
         text = "; ".join(f"{each.action} ({each.id}) {each.text}" for each in message.event.changes)
     yield f"{time.strftime('%H:%M:%S', time.localtime(at))} {message.origin} #{message.number}: {text}"

@@ -16,12 +16,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory import __version__
-from gateway_memory.cli.options import Parser, add_project, add_whose, add_workspace, check_folder
+from gateway_memory.cli.options import (
+    Parser,
+    add_project,
+    add_whose,
+    add_workspace,
+    check_folder,
+    in_shell,
+    language_of_shell,
+)
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.connect.proxy import HOSTS
-from gateway_memory.edge.phrases import SHELL, texts
+from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, fill, texts, translated
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks.editors import FILES
 from gateway_memory.observability.logs import configure_logging
@@ -80,8 +88,13 @@ def _add_actions(parser: Parser, **rows: Arguments) -> None:
     for name, arguments in rows.items():
         section = f"{parser.prog.removeprefix(f'{SHELL} ')} {name}"
         text = texts("shell")[section]["summary"]
-        below = actions.add_parser(name, section=section, help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        below = actions.add_parser(name, section=section, help=in_shell(text), description=_sentence(text))
         add_arguments(below, arguments)
+
+
+def _sentence(text: Text) -> str:
+    told = str(in_shell(text))
+    return f"{told[:1].upper()}{told[1:]}{'。' if SHELL_LANGUAGE.get() == 'zh' else '.'}"
 
 
 def _share(text: str) -> float:
@@ -117,7 +130,7 @@ def _arguments_in_shell(command: Command, shell: Shell) -> Iterator[tuple[str, d
         yield "text", {"nargs": shell.words, "metavar": shell.metavar}
     for option in shell.options:
         value = {"metavar": option.metavar} if option.metavar else {"action": "store_const", "const": ""}
-        yield f"--{option.name}", {"help": option.help["en"], **value}
+        yield f"--{option.name}", {"help": option.help, **value}
     if command.record:
         yield "@json", {}
 
@@ -141,8 +154,17 @@ COMMANDS: Final = (
 # The command line.
 
 
-def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one return for each kind of error
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    language = SHELL_LANGUAGE.set(language_of_shell(given))
+    try:
+        return _run(given)
+    finally:
+        SHELL_LANGUAGE.reset(language)
+
+
+def _run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for each kind of error
     parser = make_parser()
     args = parser.parse_args(arguments)
     if not hasattr(args, "command"):
@@ -160,14 +182,14 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
         result: int = pkgutil.resolve_name(f"gateway_memory.{args.command.run}")(args)
         sys.stdout.flush()
     except GatewayMemoryError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{translated(SHELL_LANGUAGE.get(), str(error))}\n")
         return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         return 0
     except UnicodeError:  # an argument of bytes that are not valid text, which shells pass on
-        sys.stderr.write("an argument is not valid Unicode\n")
+        sys.stderr.write(f"{fill('phrases', 'shell_no_unicode')}\n")
         return 2
     except OSError as error:  # a full disk, a file that belongs to another user
         sys.stderr.write(f"{error}\n")
@@ -177,15 +199,13 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
 
 def make_parser() -> Parser:
     """Return the parser of the command line; what it parses carries the entry of the table as `command`."""
-    parser = Parser(prog=SHELL, description="Long-term memory for chat gateways.")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="log to standard error (never a message or a memory)"
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    parser = Parser(prog=SHELL, description=in_shell(texts("shell")["frame"]["description"]))
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--version", action=_Version, nargs=0)
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
-        text = command.help["en"]
-        below = subparsers.add_parser(command.name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        text = command.help
+        below = subparsers.add_parser(command.name, help=in_shell(text), description=_sentence(text))
         add_arguments(below, command.arguments)
         below.set_defaults(command=command)
     return parser

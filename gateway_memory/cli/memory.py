@@ -15,6 +15,7 @@ from gateway_memory.cli.options import named_of, whose_of
 from gateway_memory.commands.command import Answer
 from gateway_memory.commands.dispatch import find
 from gateway_memory.config.load import load_config
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.hooks.editors import workspace_of
@@ -39,18 +40,20 @@ def in_memory(args: argparse.Namespace, work: Callable[[GatewayMemory], Awaitabl
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
     name, rest, as_json = args.command.name, _as_typed(args), getattr(args, "json", False)
+    language = SHELL_LANGUAGE.get()
 
     async def answered(memory: GatewayMemory) -> Answer | None:
         if name == "search":
             await settle(memory, whose_of(args))
-        return await answer_in_shell(memory, name, rest, whose_of(args), as_json=as_json)
+        return await answer_in_shell(memory, name, rest, whose_of(args), language=language, as_json=as_json)
 
     response = None
     if name == "search":  # the encoder of a gateway that runs is loaded
-        response = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
+        request = {"agent": args.agent, "rest": rest, "json": as_json, "language": language}
+        response = ask(args.workspace, {**request, **named_of(args)})
     answer = Answer(text=response["text"], done=response["done"]) if response else in_memory(args, answered)
     if answer is None:
-        sys.stderr.write("commands are off: commands.enabled is false in the config\n")
+        sys.stderr.write(f"{fill('phrases', 'shell_commands_off')}\n")
         return 1
     (sys.stdout if answer.done else sys.stderr).write(f"{answer.text}\n")
     return 0 if answer.done else 1
@@ -69,7 +72,7 @@ def _as_typed(args: argparse.Namespace) -> str:
 def run_retry(args: argparse.Namespace) -> int:
     """Read the turns again on which the model failed; returns the exit code."""
     turns, failed = in_memory(args, lambda memory: memory.retry())
-    print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
+    print(fill("phrases", "shell_retried", turns=turns, failed=failed))  # noqa: T201
     return 1 if failed else 0
 
 

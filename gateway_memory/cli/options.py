@@ -2,14 +2,36 @@
 
 import argparse
 import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
-from gateway_memory.edge.phrases import SHELL, texts
+from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, Language, fill, texts, translated
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
 WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
+
+
+_VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def language_of_shell(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Language:
+    """Return the language that the shell speaks: that of `--lang`, which may stand anywhere, else of the locale."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    given = [value for name, value in pairwise([*before, ""]) if name == "--lang"]
+    given += [each.removeprefix("--lang=") for each in before if each.startswith("--lang=")]
+    locale = next((value for name in _VARIABLES if (value := environment.get(name))), "")
+    return "zh" if (given or [locale])[-1].lower().startswith("zh") else "en"
+
+
+class _Help(argparse.HelpFormatter):
+    """The layout of help, in the language of the shell."""
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, _frame("usage") if prefix is None else prefix)
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,17 +42,37 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *values: Any, section: str = "", **options: Any) -> None:
         self._section = section
-        super().__init__(*values, **options)
+        super().__init__(*values, **{**options, "formatter_class": _Help, "add_help": False})
+        for group in (self._positionals, self._optionals):
+            group.title = _frame(str(group.title))
+        self.add_argument("-h", "--help", action="help")
+        self.add_argument("--lang", choices=["en", "zh"])
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Add an argument. Without `help`, it has that of the file."""
-        return super().add_argument(*names, **{"help": self.help_of(names[-1]), **options})
+        """Add an argument. Without `help`, it has that of the file; of several languages it has that of the shell."""
+        text = options.get("help", self.help_of(names[-1]))
+        return super().add_argument(*names, **{**options, "help": in_shell(text)})
 
     def help_of(self, name: str) -> str | None:
         """Return the help of an argument, None if it needs none."""
         own = texts("shell").get(self._section or self.prog.removeprefix(f"{SHELL} "), {})
-        text: str | None = own.get(name) or texts("shell")["every command"].get(name)
-        return text and text.replace("{forms}", forms())
+        text = in_shell(own.get(name) or texts("shell")["every command"].get(name))
+        return text and text.replace("{forms}", translated(SHELL_LANGUAGE.get(), forms()))
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong, and exit."""
+        self.print_usage(sys.stderr)
+        told = translated(SHELL_LANGUAGE.get(), message)
+        self.exit(2, fill("phrases", "shell_error", prog=self.prog, message=told))
+
+
+def in_shell(text: str | Mapping[Language, str] | None) -> str | None:
+    """Return a text in the language of the shell."""
+    return text if isinstance(text, str | None) else text[SHELL_LANGUAGE.get()]
+
+
+def _frame(name: str) -> str:
+    return str(in_shell(texts("shell")["frame"][name]))
 
 
 def add_workspace(parser: Parser) -> None:
@@ -41,7 +83,7 @@ def add_workspace(parser: Parser) -> None:
 
 def add_whose(
     parser: Parser,
-    what: str = "{} memory instead of the owner's",
+    what: str = "instead",
     *,
     owner: bool = False,
     required: bool = False,
@@ -51,21 +93,23 @@ def add_whose(
 ) -> None:
     """Add an option for each kind of scope: --user, --room and so on, of which one at most may be given.
 
-    what: their help, with "a person's" or the like in the place of {}.
+    what: the name of their help, which has "a person's" or the like in the place of {}.
     owner: add --owner too. required: one of them must be given; otherwise, none of them means the owner.
     metrics: add --metrics, where no memory may be meant. joined: options that may stand beside another one do.
     persons: no shared scope may be meant.
     """
     whose = parser.add_mutually_exclusive_group(required=required)
+    form = str(in_shell(texts("shell")["whose"][what]))
+    chinese = SHELL_LANGUAGE.get() == "zh"
     if owner:
-        whose.add_argument("--owner", action="store_true", help=what.format(KINDS[OWNER_KEY].possessive))
+        whose.add_argument("--owner", action="store_true", help=form.format(KINDS[OWNER_KEY].possessive[chinese]))
     if metrics:
         whose.add_argument("--metrics", action="store_true", help=parser.help_of("--metrics"))
     for kind in _named_kinds():
         if persons and kind.is_shared:
             continue
         stands_beside = joined and kind.may_be_joined
-        text = parser.help_of(f"--{kind.name}") if stands_beside else what.format(kind.possessive)
+        text = parser.help_of(f"--{kind.name}") if stands_beside else form.format(kind.possessive[chinese])
         (parser if stands_beside else whose).add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=text)
 
 

@@ -47,7 +47,7 @@ def _errors() -> tuple[tuple[re.Pattern[str], str], ...]:
     found = []
     for english, chinese in texts("errors").items():
         parts = Formatter().parse(english)
-        form = "".join(re.escape(plain) + (f"(?P<{field}>.+)" if field else "") for plain, field, *_ in parts)
+        form = "".join(re.escape(plain) + (f"(?P<{field}>.+?)" if field else "") for plain, field, *_ in parts)
         found.append((re.compile(form), chinese))
     return tuple(found)
 

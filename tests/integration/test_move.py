@@ -348,7 +348,13 @@ async def test_a_name_that_leads_out_of_the_workspace_is_refused(
 async def test_a_kind_of_scope_that_stands_in_its_table_alone_moves_too(
     configs: Configs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    team = Kind(name="team", folder="teams", speaker="one of a team", title=("Team", "团队"), possessive="a team's")
+    team = Kind(
+        name="team",
+        folder="teams",
+        speaker="one of a team",
+        title=("Team", "团队"),
+        possessive=("a team's", "某个团队的"),
+    )
     monkeypatch.setitem(ALL_KINDS, "team", team)
     red, text = Scope.parse("team:red"), "the red locker opens with 4711"
     async with GatewayMemory(load_config(configs.files), configs.old) as memory:

@@ -45,7 +45,7 @@ TEAM = Kind(
     may_be_joined=True,
     speaker="one of a team",
     title=("Team", "团队"),
-    possessive="a team's",
+    possessive=("a team's", "某个团队的"),
 )
 RED = {"team": "red"}
 KEY = "agent:main:web:direct:red"

@@ -2,7 +2,9 @@
 
 import argparse
 import ast
+import errno
 import json
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -85,6 +87,7 @@ def test_each_error_that_is_translated_is_said_somewhere() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
+    said += "\n".join(map(os.strerror, errno.errorcode))
     for english in texts("errors"):
         plain = [text for text, *_ in Formatter().parse(english)]
         parts = {part.strip(" ,;:") for text in plain for part in re.split(r"\band\b", text)} - PARSER
