@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from gateway_memory.ground.tables import Table, simplified
 
+from .language.sentences import PAUSE
 from .tables import table
 from .types import Candidate, traits_of
 
@@ -86,10 +87,7 @@ _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
 _FRAME_END: Final = 100
-_CLAUSE_END: Final = re.compile(  # in Chinese a space is a pause, too: "我家猫叫豆花 今天又把花盆推下去了 怎么管啊"
-    r"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)"
-    r"|(?:(?<=\w{3}[\u3400-\u9fff])|(?<=[\u3400-\u9fff]\w{2}\d))(?= +[\u3400-\u9fff])"
-)
+_CLAUSE_END: Final = re.compile(rf"(?<=[,;:!?，；：！？。…])(?!\d)|(?<=\.)(?=\s)|(?= [-–—]+ )|(?=\bbut\b)|(?={PAUSE})")
 _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
@@ -293,9 +291,8 @@ def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[st
     telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
     if max(telling.values(), default=_KEEP_BESIDE) < _KEEP_IN_PART:
         return None
-    best = max(
-        (run for run, keep in telling.items() if keep >= _KEEP_WITH_IT), key=len
-    )  # 主要跑沈阳到广州 leans on 老公
+    # With the clauses on which it leans: 主要跑沈阳到广州 is what 老公 does.
+    best = max((run for run, keep in telling.items() if keep >= _KEEP_WITH_IT), key=len)
     return replace(candidate, content=best, sentence=best, confidence=_CONFIDENCE, only_as=frozenset())
 
 

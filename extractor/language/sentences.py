@@ -11,7 +11,8 @@ from gateway_memory.ground.tables import simplified
 _TABLE: Final = table("sentences")
 _PATTERNS: Final = _TABLE.patterns()
 _EXACT: Final = _TABLE.patterns("exact", flags=0)
-_END: Final = re.compile("|".join(_EXACT[name].pattern for name in ("end of a sentence", "pause")))
+PAUSE: Final = _EXACT["pause"].pattern
+_END: Final = re.compile(_EXACT["end of a sentence"].pattern + "|" + PAUSE)
 
 
 LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose

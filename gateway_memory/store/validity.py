@@ -219,15 +219,16 @@ class Told:
         """Add lines."""
         added = list(lines)
         self._texts += added
-        if self._read:
-            self._read.add(added)
+        if read := self._read:  # another thread may drop it
+            read.add(added)
 
     def _reading(self) -> "_Read":
         """Return what the lines say. Beyond `_MOST_READ`, what was asked for least recently keeps its text alone."""
-        if self._read is None:
-            self._read = _Read()
-            self._read.add(self._texts)
         read = self._read
+        if read is None:
+            read = _Read()
+            read.add(self._texts)
+            self._read = read
         with _READING:
             _READ[self] = None
             _READ.move_to_end(self)

@@ -88,6 +88,7 @@ _RELATED_COSINE = 0.3
 _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
+# From so high a product of cosine and coverage on, a line is evidence enough that a question is none of the world.
 _NEAR = 0.6
 _FIRST_FEW = 3
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
