@@ -134,7 +134,7 @@ class Validity:
             end = _END.search(sentence)
             assert end  # it matches at the end of any text
             return marked(dated(sentence[: end.start()], self._today.day_of(at)) + end[0], "over")
-        return "" if self._said["over"].says(sentence, since=at) else self._lasting(sentence, at)
+        return marked(sentence, "over") if self._said["over"].says(sentence, since=at) else self._lasting(sentence, at)
 
     def _in_a_record(self, sentence: str, at: float) -> str:
         """Return a sentence, "" if it is over. What it tells of its own day stays: it is told with it."""

@@ -188,6 +188,23 @@ async def test_what_is_over_is_told_as_past_or_not_at_all(said: str, word: str, 
         assert row["state"] == "over"
 
 
+@pytest.mark.parametrize(
+    ("said", "mark", "query"),
+    [
+        ("Lena carves paper lanterns at the club fair.", "(over)", "paper lanterns"),
+        ("小莲在集市上扎纸灯笼。", "（已过去）", "纸灯笼"),
+    ],
+)
+async def test_a_search_finds_the_exchange_of_what_is_over(said: str, mark: str, query: str) -> None:
+    async with life() as lived:
+        await lived.says((said, "How lovely that must be to watch."))
+        await lived.memory.save_fact(await lived.session(), content=said, until="2026-11-30")
+        lived.clock.turn(days=9)
+        found = await lived.memory.search(await lived.session(), query, kinds=["episode"])
+        (exchange,) = [hit.text for hit in found if said.rstrip(".。") in hit.text]
+        assert mark in exchange
+
+
 async def test_a_question_about_the_past_is_told_what_is_over_as_past() -> None:
     async with life() as lived:
         await lived.says("I'm staying at the Hotel Post until Thursday.", "我出差到周四。")
