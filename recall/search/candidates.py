@@ -236,21 +236,23 @@ class CandidateRow(NamedTuple):
 def chosen(candidates: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
-    Where a memory stands for the words of its turn (`representatives`), it has the better place and score of both.
-    An extract for which the words stand makes them no better: a short line is near to many a message. A place that no
-    passage takes goes to another memory. Where one of the numbers is 0, only the other kind is wanted, and none
-    represents the other.
+    Where a memory stands for the words of its turn (`representatives`), it has their place, and the better score of
+    both. An extract for which the words stand makes them no better. A short line is near to many a message: how near
+    the whole turn is tells more. A place that no passage takes goes to another memory. Where one of the numbers is 0,
+    only the other kind is wanted, and none represents the other.
     """
     if not (limit and episodes):
         candidates = [one for one in candidates if bool(rows.episodes.values[one.row]) == (not limit)]
     represented_by = representatives({one.row: one.coverage for one in candidates}, rows)
     by_row = {one.row: one for one in candidates}
+    placed = set(represented_by.values()) - represented_by.keys()
+    """Those whose places are those of the rows that they represent."""
     hits: dict[int, CandidateRow] = {}
     turns: set[int] = set()
     for one in candidates:
         row = represented_by.get(one.row, one.row)
-        is_extract = row != one.row and bool(rows.episodes.values[row])
-        if row in hits or (is_extract and row not in represented_by):
+        is_memory = not rows.episodes.values[one.row]
+        if row in hits or (is_memory and (row in placed if row == one.row else row not in represented_by)):
             continue
         if rows.episodes.values[row]:
             turn = int(rows.turns.values[row])
