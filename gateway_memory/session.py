@@ -1,7 +1,7 @@
 """Sessions: who speaks in one, what its model's context contains, what waits for it; and all sessions of a memory."""
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +32,8 @@ _SETTINGS: Final = dict(
 """The settings of each feature."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
+_MOST_PLACED: Final = 200
+"""A service may have thousands of conversations open, of which few get a reply in a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +112,17 @@ class InContext:
         """What the lines say that are in the context."""
         return (self._told, self._opening_told) if self._has_opening or self.opens_reply else (self._told,)
 
-    def reopen(self, text: str) -> None:
-        """Record that the context begins with an opening of before, whose memories are known by their text alone."""
+    def reopen(self, text: str, blocks: Iterable[str]) -> None:
+        """Record what was placed in the conversation before: an opening, and blocks. Only their text is known."""
         self._clear()
         self.open_with(text, [])
+        for block in blocks:
+            self.tell(block)
+
+    def rest(self) -> None:
+        """Drop the texts that were placed: whoever places again reads them from the journal."""
+        self._clear()
+        self._opening, self._opening_told, self.is_placed = "", Told(), False
 
     def tell(self, block: str) -> None:
         """Record the text of a block that was injected. It stays in the context unless that is ephemeral."""
@@ -450,6 +459,8 @@ class SessionRegistry:
         self._workspace = workspace
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
+        self._placed: OrderedDict[str, Session] = OrderedDict()
+        """The sessions that know what was placed in their conversations, the least recently asked first."""
 
     def get(self, key: str, scope: Scope, origin: Scope | None = None, joined: tuple[Scope, ...] = ()) -> Session:
         """Return the key's session in a scope. Create it if there is none.
@@ -496,6 +507,15 @@ class SessionRegistry:
         """Register a session that was opened."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
+    def placed(self, session: Session) -> None:
+        """Record that a session knows what was placed in its conversation. Beyond some, the least recent one rests."""
+        self._placed[session.session_id] = session
+        self._placed.move_to_end(session.session_id)
+        if len(self._placed) > _MOST_PLACED:
+            _, least = self._placed.popitem(last=False)
+            least.in_context.rest()
+            least.opening_state = None
+
     def move(self, session: Session, scope: Scope) -> None:
         """Move a session that is not open to another scope, for its next start."""
         if self._by_key.get((session.key, session.scope.key)) is session:
@@ -508,6 +528,7 @@ class SessionRegistry:
 
     def closed(self, session: Session) -> None:
         """Unregister a session that has ended."""
+        self._placed.pop(session.session_id, None)
         if self._open.get(session.session_id) is session:
             del self._open[session.session_id]
         if self._by_key.get((session.key, session.scope.key)) is session:

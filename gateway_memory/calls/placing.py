@@ -66,14 +66,16 @@ class PlacingCalls(ConversationCalls):
             return Placement()
         withheld = await opened.storage.ledger.withheld(session.scope.key)
         opening = _cut(withheld, known[name])
+        known = {identity: given for identity, given in known.items() if not identity.startswith(_OPENING)}
+        blocks = {identity: _cut(withheld, given) for identity, given in known.items() if given["text"]}
         if not session.in_context.is_placed:
             session.in_context.is_placed = True
-            if opening != session.opening:  # a process before this one has placed it
-                session.in_context.reopen(opening)
-        known = {identity: given for identity, given in known.items() if not identity.startswith(_OPENING)}
+            if opening != session.opening:  # it was placed before this process started, or before the session rested
+                session.in_context.reopen(opening, blocks.values())
+        session.registry.placed(session)
         return Placement(
             opening=opening,
-            blocks={identity: _cut(withheld, given) for identity, given in known.items() if given["text"]},
+            blocks=blocks,
             outcomes={identity: given["outcome"] for identity, given in known.items()},
             said={identity: given["said"] for identity, given in known.items()},
         )

@@ -58,6 +58,35 @@ async def test_what_was_placed_outlives_a_restart(memory: GatewayMemory, tmp_pat
         assert (await later.place(session, "Good morning", message_id="m1")) == before
 
 
+async def test_a_block_is_not_told_again_after_a_restart(memory: GatewayMemory, tmp_path: Path) -> None:
+    session = await memory.start_session(KEY, user=OWNER)
+    await memory.place(session, "Good morning", message_id="m1")
+    await keep(memory, "Remember that the spare key is at the bakery.")
+    assert "bakery" in (await memory.place(session, "Where is the spare key?", message_id="m2")).blocks["m2"]
+    await memory.__aexit__(None, None, None)
+    async with GatewayMemory(config(), tmp_path) as later:
+        session = await later.start_session(KEY, user=OWNER)
+        again = await later.place(session, "So where is the spare key?", message_id="m3")
+        assert "bakery" not in again.blocks.get("m3", "")
+
+
+async def test_a_conversation_that_rests_goes_on_as_before(
+    memory: GatewayMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway_memory.session._MOST_PLACED", 1)
+    await keep(memory, "Remember that the boiler is in the cellar.")
+    session, other = [await memory.start_session(key, user=OWNER) for key in (KEY, "proxy:web:c2")]
+    first = await memory.place(session, "Good morning", message_id="m1")
+    await keep(memory, "Remember that the spare key is at the bakery.")
+    second = await memory.place(session, "Where is the spare key?", message_id="m2")
+    await memory.place(other, "Good evening", message_id="m1")
+    assert session.opening == "", "it rests"
+    third = await memory.place(session, "So where is the spare key?", message_id="m3")
+    assert third.opening == first.opening == session.opening
+    assert third.blocks["m2"] == second.blocks["m2"]
+    assert "bakery" not in third.blocks.get("m3", "")
+
+
 async def test_what_was_forgotten_since_leaves_what_was_placed(memory: GatewayMemory) -> None:
     await keep(memory, "Remember that the boiler is in the cellar.")
     await keep(memory, "Remember that my sister is called Ada.")
