@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   for everybody:      make demo | test | clean                                   make PYTHON=python3.12 test
+#   for everybody:      make demo | quick | test | clean                                  make PYTHON=python3.12 test
 #   to change it:       make lint | format | docs | javascript | test-all | bench
 #   single surfaces:    make test-postgres | test-page | test-gateways | screenshots
 #   what CI adds:       make test-lowest | test-thorough | wheel-test
@@ -24,7 +24,7 @@ TESTS := .venv/tests-$(VERSION)
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs javascript \
+.PHONY: demo quick test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs javascript \
 	bench dist wheel-test sbom audit hashes third-party clean
 
 demo: $(RUNS)
@@ -40,7 +40,11 @@ test: $(TESTS)
 # Those that start servers or many processes, or try many cases. The tests of MQTT and of the pooler are skipped without
 # Mosquitto and PgBouncer.
 test-slow: $(READY)
-	$(BIN)/pytest $(SHARED) -m slow $(OF_POSTGRES:%=--ignore=tests/integration/test_%.py)
+	$(BIN)/pytest $(SHARED) -m "slow and not of_postgres"
+
+# Pure functions alone, with fewer examples: after each edit.
+quick: $(TESTS)
+	$(BIN)/pytest -m "not slow and not lengthy" --hypothesis-profile quick tests/unit
 
 test-all: test test-slow test-postgres
 
@@ -61,19 +65,13 @@ screenshots: $(TESTS)
 	mkdir -p docs/images
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
-# What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
-ON_POSTGRES := nothing_comes_back people portraits trial review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
-	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
-	session_summaries projects true_when_told true_on_the_day
-# What only PostgreSQL has: hosts that share one, poolers, faults, load, and what an operator does.
-OF_POSTGRES := backup dashboard encoder_change large_scopes move partitions pooler postgres postgres_faults postgres_load \
-	postgres_operator recall_slow_server rolling_upgrade walls
+# What a memory promises, over PostgreSQL in the place of files (one server for each process of the tests); and what only
+# PostgreSQL has: hosts that share one, poolers, faults, load, and what an operator does.
 test-postgres: test-over-postgres test-of-postgres
 test-of-postgres: $(READY)
-	env -u GATEWAY_MEMORY_TEST_BACKEND $(BIN)/pytest $(SHARED) $(OF_POSTGRES:%=tests/integration/test_%.py)
+	env -u GATEWAY_MEMORY_TEST_BACKEND $(BIN)/pytest $(SHARED) -m of_postgres tests/integration
 test-over-postgres: $(READY)
-	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "not files" tests/acceptance \
-		$(ON_POSTGRES:%=tests/integration/test_%.py)
+	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "over_postgres and not files" tests/acceptance tests/integration
 
 # Every case of the large products of which `make test-all` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)

@@ -20,6 +20,7 @@ settings.register_profile(
     "usual", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None
 )
 settings.register_profile("thorough", settings.get_profile("usual"), derandomize=False, max_examples=2000)
+settings.register_profile("quick", settings.get_profile("usual"), max_examples=10)
 settings.load_profile("thorough" if THOROUGH else "usual")
 
 PROVIDER_VARIABLES = (

@@ -11,7 +11,10 @@ from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 
-pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+pytestmark = [
+    pytest.mark.over_postgres,
+    pytest.mark.xdist_group("alone"),  # not beside another test of brokers or deadlines
+]
 
 LISTENER = "agent:main:discord:direct:7"
 SPEAKER = "agent:main:telegram:direct:7"

@@ -7,7 +7,7 @@ import pytest
 from gateway_memory import Config, load_config
 from gateway_memory.cli import replay as demo
 
-pytestmark = pytest.mark.files
+pytestmark = [pytest.mark.over_postgres, pytest.mark.files]
 
 
 def test_a_slow_machine_is_a_warning_beside_what_holds(

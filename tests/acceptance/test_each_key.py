@@ -10,7 +10,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.config.scan import scan
 from gateway_memory.edge.config_reference import reference_text
 
-pytestmark = pytest.mark.files
+pytestmark = [pytest.mark.over_postgres, pytest.mark.files]
 
 ALL: Final = frozenset(
     {

@@ -23,6 +23,8 @@ from gateway_memory.sync.episodes import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
 
+pytestmark = pytest.mark.over_postgres
+
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
         (gateway_memory.capture.ruling, "extract_rules"),

@@ -28,6 +28,8 @@ from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 WORDS = replace(Config().defaults, auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))
 SAID = datetime(2024, 5, 4, 12, tzinfo=UTC)
 PREFERS = "I prefer organic fertiliser. What should I give my tomatoes now that they have their first flowers?"

@@ -18,6 +18,7 @@ from recall import EmbedderSettings, RecallSettings
 PROGRAMS = POSTGRES.get("installed")
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif("installed" not in KINDS or PROGRAMS is None, reason="there is no pg_dump"),
     pytest.mark.xdist_group("alone"),

@@ -13,6 +13,8 @@ from extractor.model.prompt import FULL_SCHEMA, SMALL_SCHEMA, system_for
 from gateway_memory import OWNER, GatewayMemory, load_config
 from recall import Stored
 
+pytestmark = pytest.mark.over_postgres
+
 
 async def read_as_quiet(turns: Sequence[Turn], _: Sequence[Stored]) -> Sequence[Candidate]:
     return [

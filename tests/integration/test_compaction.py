@@ -6,6 +6,8 @@ import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 
+pytestmark = pytest.mark.over_postgres
+
 ASKED = "where are the keys of the shed?"
 
 

@@ -12,6 +12,8 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.of_postgres
+
 DASHBOARD = Path(__file__).parents[2] / "deploy" / "grafana.json"
 WORDS = RecallSettings(embedder=EmbedderSettings(provider="none"))
 ON_POSTGRES_ALONE = {"gateway_memory_spool_waiting", "gateway_memory_spool_refused"}

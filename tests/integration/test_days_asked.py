@@ -8,6 +8,8 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 
+pytestmark = pytest.mark.over_postgres
+
 # A Tuesday, a Wednesday, and the Monday after.
 TUESDAY = datetime(2026, 11, 17, 10, tzinfo=UTC)
 WEDNESDAY = datetime(2026, 11, 18, 10, tzinfo=UTC)

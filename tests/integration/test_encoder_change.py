@@ -14,6 +14,8 @@ from recall.encoding.encoder import BUNDLED
 from recall.rows.sqlite import SqliteRows
 from recall.rows.tables import VectorSpace
 
+pytestmark = pytest.mark.of_postgres
+
 LINES = 200
 
 

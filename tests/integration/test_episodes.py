@@ -19,6 +19,8 @@ from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.sync.episodes import EpisodeFollower
 from recall import EmbedderSettings, Recaller, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."
 QUESTION = "which gravel bike did the shop call me about?"
 WITHOUT_OPENING = load_config({"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}}}}})

@@ -10,6 +10,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.cli.main import main
 from gateway_memory.store.report import Considered, ReplyReport
 
+pytestmark = pytest.mark.over_postgres
+
 TOLD = ["Remember that my locker is number 4711", "My sister Marta lives in Porto", "I am allergic to peanuts"]
 ASKED = "What is the number of my locker?"
 

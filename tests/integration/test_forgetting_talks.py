@@ -21,6 +21,8 @@ from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 SAID = (
     ("I'm allergic to numbats.", "numbat", "What am I allergic to?"),  # the rules keep it
     ("The clinic called because of the numbat rash on my knee again", "numbat", "Who called about my knee?"),

@@ -24,6 +24,8 @@ from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 FACTS: Final = (
     (
         "quagga",

@@ -17,6 +17,8 @@ from scripted_provider import serving
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, UsageError, load_config
 from recall.settings import EmbedderSettings
 
+pytestmark = pytest.mark.over_postgres
+
 SECRET = "the tulips bloom at midnight"
 Call = Callable[[GatewayMemory, Session], Awaitable[object]]
 

@@ -17,6 +17,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.markdown import parse
 from recall import EmbedderSettings
 
+pytestmark = pytest.mark.over_postgres
+
 ATTEMPTS: list[dict[str, Any]] = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "data" / "injections.jsonl").read_text("utf-8").split("\n")

@@ -45,6 +45,7 @@ DOES = ["sold", "repaired", "painted", "lost", "bought", "moved", "forgot", "pla
 PLACES = ["Porto", "Oslo", "Lima", "Kyoto", "Quito", "Ghent", "青岛", "大理"]
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif("embedded" not in POSTGRES, reason="there is no PostgreSQL with pgvector"),
 ]

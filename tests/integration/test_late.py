@@ -10,6 +10,8 @@ from inside import parts
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.scope import Scope
 
+pytestmark = pytest.mark.over_postgres
+
 
 @pytest.mark.files
 async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,8 @@ from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.transfer.deletion import Deletion
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 PEOPLE = IdentitySettings(owner=("telegram:owner",))
 WORDS = Config(
     defaults=replace(

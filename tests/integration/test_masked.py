@@ -10,6 +10,8 @@ from gateway_memory.capture.requests import secret_note
 from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 WORDS_ALONE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
 
 

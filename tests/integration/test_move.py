@@ -33,6 +33,7 @@ from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.storage import open_store
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from thorough import THOROUGH, examples
@@ -19,6 +20,8 @@ from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import read_layout
+
+pytestmark = pytest.mark.over_postgres
 
 FACTS: Final = (
     ("Remember that my locker has the sign of a quagga.", "quagga", "what sign does my locker have?"),

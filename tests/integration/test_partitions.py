@@ -12,7 +12,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.storage import open_shared
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
+pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 SIZE = 4_000_000
 

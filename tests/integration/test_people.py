@@ -11,6 +11,8 @@ from gateway_memory.config.load import load_config
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.names import shown_name
 
+pytestmark = pytest.mark.over_postgres
+
 CONFIG = {
     "autoExtract": {"model": "rules", "excludeSessionTypes": []},
     "autoRecall": {"embedder": {"provider": "none"}},

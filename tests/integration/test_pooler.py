@@ -17,6 +17,7 @@ from gateway_memory.edge.config_reference import render_config
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS or PGBOUNCER is None, reason="there is no PostgreSQL, or no PgBouncer"),
     pytest.mark.xdist_group("alone"),

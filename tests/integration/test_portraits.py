@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from ending import Clock, opened
 
 from gateway_memory import OWNER, GatewayMemory, Session
@@ -11,6 +12,8 @@ from gateway_memory.commands.portrait import Sections
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.transfer.layouts import read_layout
 from gateway_memory.transfer.wiki import pages_of, without_secrets
+
+pytestmark = pytest.mark.over_postgres
 
 MANY = 700
 

@@ -42,6 +42,7 @@ from recall import EmbedderSettings, Recall, RecallSettings
 from recall.rows.tables import SCHEMA
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines

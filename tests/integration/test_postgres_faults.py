@@ -52,6 +52,7 @@ FOR EACH ROW WHEN (NEW."user" LIKE '%{BARRED}%') EXECUTE FUNCTION refuse();
 """
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not POSTGRES, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines

@@ -16,6 +16,7 @@ from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.store.postgres.connection import PostgresConnection
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines

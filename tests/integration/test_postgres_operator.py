@@ -28,6 +28,7 @@ from gateway_memory.sync import storage
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("operator"),

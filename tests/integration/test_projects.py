@@ -12,6 +12,8 @@ from gateway_memory import OWNER, Facts, GatewayMemory, Session, UsageError, loa
 from gateway_memory.scope import Scope, resolve_scopes
 from gateway_memory.transfer.deletion import Deletion
 
+pytestmark = pytest.mark.over_postgres
+
 ANNA, BOB = "agent:main:telegram:direct:anna", "agent:main:telegram:direct:bob"
 
 

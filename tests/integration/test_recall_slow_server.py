@@ -10,7 +10,7 @@ from postgres import KINDS, app_of, migrated
 from gateway_memory.store.postgres.connection import in_schema
 from recall import Entry, FileEntries, PostgresRows, RecallError, Rows, TimeoutConnection
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
+pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 NAME = "recall that waits"
 

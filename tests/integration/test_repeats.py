@@ -16,6 +16,8 @@ from patience import seconds
 from gateway_memory import OWNER, GatewayMemory, StoreError, UsageError, load_config
 from gateway_memory.store.journal.requests import Request
 
+pytestmark = pytest.mark.over_postgres
+
 ONE = Request(call="command", caller="zoe", id="1", scope="owner")
 DAY = 86_400.0
 

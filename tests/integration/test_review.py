@@ -19,6 +19,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import ReviewSettings
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 DEFAULTS = replace(Config().defaults, auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))
 START = datetime(2026, 11, 2, 9, tzinfo=UTC)
 FACTS = [

@@ -33,6 +33,7 @@ def _archive() -> bytes:
 
 
 pytestmark = [
+    pytest.mark.of_postgres,
     pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),

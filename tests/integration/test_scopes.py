@@ -9,6 +9,8 @@ from inside import parts
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.scope import OWNER_SCOPE
 
+pytestmark = pytest.mark.over_postgres
+
 SECRET = "the tulips bloom at midnight"
 
 

@@ -11,6 +11,8 @@ from gateway_memory.cli.main import main
 from gateway_memory.commands.search import parse_search
 from gateway_memory.testing import Clock
 
+pytestmark = pytest.mark.over_postgres
+
 START = datetime(2026, 9, 28, 9, 0, tzinfo=UTC)
 SAID = [
     ("work", 0, "Remember that I prefer coffee without milk."),

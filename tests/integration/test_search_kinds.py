@@ -7,6 +7,8 @@ from ending import Clock, opened
 
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError
 
+pytestmark = pytest.mark.over_postgres
+
 QUERY = "what did the deployment of the Zephyr gateway say"
 
 

@@ -12,7 +12,7 @@ from scripted_provider import Fail, Provider, Say, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.over_postgres, pytest.mark.slow]
 
 # Put together here, so that no scanner takes them for real ones.
 SECRETS = {

@@ -11,6 +11,8 @@ from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 
+pytestmark = pytest.mark.over_postgres
+
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
 GOOD = {
     "topic": "登录改造",

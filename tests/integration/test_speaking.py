@@ -11,6 +11,8 @@ from gateway_memory.config.settings import IdentitySettings
 from gateway_memory.errors import GatewayMemoryError
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.over_postgres
+
 RULES = IdentitySettings(owner=("telegram:1",), people={"zoe": ("telegram:2",)})
 WORDS = Config(
     defaults=replace(

@@ -14,6 +14,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.plan import ReceiptLine
 from recall import Stored
 
+pytestmark = pytest.mark.over_postgres
+
 
 def debounced(seconds: float, **values: object) -> Config:
     defaults = load_config().defaults

@@ -15,6 +15,8 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.scope import KINDS
 from recall import EmbedderSettings
 
+pytestmark = pytest.mark.over_postgres
+
 SAID = "I live in Cork. That is how the ballad of the lighthouse keeper goes on, by the way, in its third stanza."
 KEPT = "I live in Cork"
 

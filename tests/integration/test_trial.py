@@ -14,6 +14,8 @@ from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.testing import Clock
 from recall import FENCE_END, Filter
 
+pytestmark = pytest.mark.over_postgres
+
 BEATING: Final = frozenset({"leases", "processes"})
 """Tables in which an open memory notes that it lives."""
 TOLD: Final = (

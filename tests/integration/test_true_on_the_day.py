@@ -18,6 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -29,6 +30,8 @@ from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.testing import Clock, RecordedEvents, memory_for_tests
 from gateway_memory.transfer.layouts import read_layout
 from gateway_memory.transfer.wiki import pages_of, without_secrets
+
+pytestmark = pytest.mark.over_postgres
 
 T = TypeVar("T")
 

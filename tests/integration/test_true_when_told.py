@@ -16,6 +16,8 @@ from gateway_memory.session import Session
 from gateway_memory.testing import Clock, RecordedEvents, ScriptedModel, memory_for_tests
 from gateway_memory.transfer.wiki import pages_of, without_secrets
 
+pytestmark = pytest.mark.over_postgres
+
 MONDAY = "2026-11-23T09:00:00+00:00"
 
 

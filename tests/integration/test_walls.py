@@ -18,7 +18,7 @@ from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.postgres.storage import open_shared
 from recall import Entry, FileEntries, PostgresRows, Stamp
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
+pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 MEMORY_FILE = "MEMORY.md"
 ZOE, ADA = Scope.parse("user:zoe"), Scope.parse("user:ada")
