@@ -8,5 +8,33 @@ __version__ = "0.2.0"
 check_packages()
 
 # A hook runs in its own process and needs almost none of the names.
-__all__, __getattr__ = lazy(__name__, __file__)
+__all__, __getattr__ = lazy(
+    __name__,
+    {
+        "extractor": ("Candidate", "Turn"),
+        ".calls.placing": ("Placement",),
+        ".capture.reader": ("Extract",),
+        ".config.load": ("load_config",),
+        ".config.settings": ("Config",),
+        ".context.builder": ("Context",),
+        ".errors": (
+            "ClosedError",
+            "ConfigError",
+            "GatewayMemoryError",
+            "JournalDamagedError",
+            "RefusedError",
+            "SchemaFromFutureError",
+            "ShadowedPackageError",
+            "StoreError",
+            "UsageError",
+            "WorkspaceError",
+        ),
+        ".identity": ("Facts", "Refused", "Speaker"),
+        ".memory": ("GatewayMemory",),
+        ".observability.logs": ("DayLog",),
+        ".scope": ("OWNER",),
+        ".session": ("Session",),
+        ".store.journal.turns": ("UNNUMBERED",),
+    },
+)
 __all__ += ["__version__"]

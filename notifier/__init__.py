@@ -3,4 +3,31 @@
 from gateway_memory.ground import lazy
 
 # What MQTT needs is loaded only where it is switched on.
-__all__, __getattr__ = lazy(__name__, __file__)
+__all__, __getattr__ = lazy(
+    __name__,
+    {
+        ".events": (
+            "Announcer",
+            "Bus",
+            "BusChannel",
+            "Channel",
+            "Event",
+            "EventLog",
+            "Inbox",
+            "MemoryChange",
+            "NotifierError",
+            "NotifierStatus",
+            "Ports",
+            "Stream",
+            "Subscription",
+            "decode",
+            "encode",
+            "journal_of",
+            "split",
+        ),
+        ".mqtt": ("Credentials", "LinkError", "connect", "credentials"),
+        ".notifier": ("Notifier",),
+        ".settings": ("MqttSettings", "NotifierSettings"),
+        ".wire": ("DroppedError", "EventMessage", "Wire", "read_secrets"),
+    },
+)

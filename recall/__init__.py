@@ -13,4 +13,47 @@ in the threads of an open Recaller alone.
 
 from gateway_memory.ground import lazy
 
-__all__, __getattr__ = lazy(__name__, __file__)
+__all__, __getattr__ = lazy(
+    __name__,
+    {
+        ".encoding.encoder": ("GivenEncoder", "TextEncoder"),
+        ".recaller": ("Recaller",),
+        ".rows.peek": ("Peek", "peek"),
+        ".rows.postgres": ("PostgresRows",),
+        ".rows.server": ("SEE", "SilentError", "TimeoutConnection", "as_psycopg", "is_loss", "storable"),
+        ".rows.sql": ("Rows",),
+        ".rows.sqlite": ("erase_scope",),
+        ".search.in_place": ("related",),
+        ".settings": ("EmbedderSettings", "RecallSettings"),
+        ".text.questions": ("Span", "asks_what_was", "talk_of"),
+        ".text.render": (
+            "FENCE_END",
+            "FENCE_START",
+            "count_tokens",
+            "excerpt_of",
+            "passages_of",
+            "quoted",
+            "render_block",
+        ),
+        ".text.words": ("text_overlap", "tokens_of"),
+        ".threads": ("consume_exception",),
+        ".types": (
+            "FOR_GOOD",
+            "EmbeddingError",
+            "Entry",
+            "FileChange",
+            "FileEntries",
+            "Filter",
+            "Hit",
+            "Line",
+            "Near",
+            "Recall",
+            "RecallError",
+            "RecallOutcome",
+            "SearchRequest",
+            "Stamp",
+            "Stored",
+            "Vectors",
+        ),
+    },
+)

@@ -1,4 +1,4 @@
-# The public names by the module that has them. `lazy` reads this file, too, so each import has a line of its own.
+# The public names by the module that has them. A test compares them with those of `__init__.py`.
 
 from .encoding.encoder import GivenEncoder as GivenEncoder
 from .encoding.encoder import TextEncoder as TextEncoder

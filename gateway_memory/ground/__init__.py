@@ -8,7 +8,6 @@ import contextlib
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
@@ -321,15 +320,12 @@ class Database(Protocol):
         """Run one statement for each sequence of values."""
 
 
-_STUB_IMPORT: Final = re.compile(r"^from (\.*[\w.]+) import (\w+)", re.MULTILINE)
-
-
-def lazy(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
+def lazy(package: str, names: Mapping[str, Sequence[str]]) -> tuple[list[str], Callable[[str], Any]]:
     """Return the `__all__` and the `__getattr__` of a package, which imports each public name when it is first used.
 
-    file: the package's `__init__.py`, beside which `__init__.pyi` names the module of each name.
+    names: the public names by the module that has them.
     """
-    homes = {name: home for home, name in _STUB_IMPORT.findall(Path(f"{file}i").read_text("utf-8"))}
+    homes = {name: home for home, of_home in names.items() for name in of_home}
 
     def load(name: str) -> Any:
         if name not in homes:
