@@ -53,6 +53,7 @@ def test_the_object_is_read_from_whatever_stands_around_it(text: str) -> None:
         "9" * 5000,
     ],
 )
+@pytest.mark.lengthy
 def test_an_answer_without_the_object_is_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"\Ano JSON object with \"entries\"\Z"):
         read_object(text, "entries")

@@ -150,6 +150,7 @@ def kind_of(decision: Decision) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.lengthy
 def test_changes_neighbours_and_repeats_are_told_apart(language: str) -> None:
     counts, right = Counter[str](), Counter[str]()
     for pair in PAIRS:

@@ -435,6 +435,7 @@ sections = st.builds(
 @given(
     st.builds(Config, defaults=sections, agents=st.dictionaries(st.text(string.ascii_lowercase, min_size=1), sections))
 )
+@pytest.mark.lengthy
 def test_shown_settings_load_as_the_same_settings(config: Config) -> None:
     assert check_config(render_config(config), "shown") == config
 

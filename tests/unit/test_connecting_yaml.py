@@ -144,6 +144,7 @@ LINES = st.lists(
 
 
 @given(LINES, st.booleans())
+@pytest.mark.lengthy
 def test_whatever_the_file_holds_it_comes_back_or_is_not_touched(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[str],

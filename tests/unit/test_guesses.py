@@ -110,6 +110,7 @@ async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str,
         assert meant in proposed(await memory.command(session, f"/memory {typed}"))
 
 
+@pytest.mark.lengthy
 async def test_sixty_guesses_of_another_hand_are_done_or_proposed(tmp_path: Path) -> None:
     path = Path(__file__).parents[1] / "data" / "guesses_by_another_hand.txt"
     rows = [re.split(r" {2,}", line) for line in path.read_text("utf-8").splitlines() if line.startswith("/")]

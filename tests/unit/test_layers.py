@@ -20,6 +20,7 @@ def test_one_layer_hides_nothing(told: str, encoding: str) -> None:
 
 @given(st.sampled_from(TOLD), st.lists(st.sampled_from(sorted(ENCODINGS)), max_size=5))
 @settings(max_examples=150)
+@pytest.mark.lengthy
 def test_no_nesting_hides_anything(told: str, encodings: list[str]) -> None:
     told = encoded(told, encodings)
     if len(told) < 50_000:
@@ -74,6 +75,7 @@ def test_what_hides_deeper_than_anybody_encodes_is_cut_out() -> None:
         "密码是",
     ],
 )
+@pytest.mark.lengthy
 def test_a_megabyte_takes_no_more_than_its_share(unit: str) -> None:
     def work(length: int) -> float:
         text = (unit * (length // len(unit) + 1))[:length]

@@ -97,6 +97,7 @@ def test_ids_are_unique_and_the_first_keeps_its_own(lines: list[str]) -> None:
 
 
 @given(LINES)
+@pytest.mark.lengthy
 def test_nothing_to_do_changes_no_byte(lines: list[str]) -> None:
     text = "\n".join(lines)
     assert edit(text, file=FILE, title="Memory") == text

@@ -68,6 +68,7 @@ def test_what_is_in_doubt_is_marked(text: str, against: str, user: str, expected
     assert (marked(found.text), marked(found.against), marked(found.asked)) == expected
 
 
+@pytest.mark.lengthy
 def test_a_long_text_is_returned_whole() -> None:
     said = "word <b>\n" * 50_000
     assert "".join(piece for piece, _ in evidence("the word", said)) == said

@@ -84,6 +84,7 @@ def test_a_mark_is_never_there_twice() -> None:
     assert ids(typed)["ffffffff"] == "A line"
 
 
+@pytest.mark.lengthy
 def test_whatever_is_edited_every_mark_is_one_of_before() -> None:
     chance = random.Random(7)  # noqa: S311 - edits, no secrets
     was = edit(

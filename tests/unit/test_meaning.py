@@ -68,6 +68,7 @@ def share(messages: Sequence[str]) -> float:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.lengthy
 def test_what_people_say_of_their_lives_is_kept_and_their_talk_is_not(lang: str) -> None:
     said = rows(f"said/plain_{lang}")
     facts, talk = (share([row["text"] for row in said if row["keep"] is which]) for which in (True, False))
@@ -83,6 +84,7 @@ def test_what_people_say_of_their_lives_is_kept_and_their_talk_is_not(lang: str)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.lengthy
 def test_what_people_ask_to_note_is_kept_however_they_ask(lang: str) -> None:
     said = rows(f"said/note_{lang}")
     noted = [
@@ -106,6 +108,7 @@ def test_what_is_not_said_of_oneself_is_seldom_kept(lang: str) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.lengthy
 def test_what_is_taken_back_or_another_persons_is_not_kept_and_what_only_looks_like_it_is(lang: str) -> None:
     said = rows(f"said/unsaid_{lang}")
     against = [row for row in said if row["never"]]
@@ -159,6 +162,7 @@ def _plain(text: str) -> str:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.lengthy
 def test_what_people_ask_of_the_memory_is_seen_and_ordinary_talk_is_not_taken_for_it(lang: str) -> None:
     def read(text: str) -> tuple[str | None, bool]:
         parts = [text, *dict.fromkeys(clauses_of(text)[:1] + clauses_of(text)[-1:])]
@@ -179,6 +183,7 @@ def test_what_people_ask_of_the_memory_is_seen_and_ordinary_talk_is_not_taken_fo
     assert recorded <= 0.15
 
 
+@pytest.mark.lengthy
 def test_what_is_not_told_stays_out() -> None:
     said = rows("told")
     own = [row for row in said if row["kept"]]

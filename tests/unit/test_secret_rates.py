@@ -59,6 +59,7 @@ def test_the_rates_of_the_corpus_hold(kind: str, most: float, *, held_out: bool)
     assert wrong <= most * len(rows)
 
 
+@pytest.mark.lengthy
 def test_text_that_names_secrets_at_every_word_takes_linear_time() -> None:
     def work(length: int) -> float:
         text = ("the door code, pin or password of my card is in the safe 12 and " * (length // 64))[:length]

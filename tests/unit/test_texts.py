@@ -76,6 +76,7 @@ PARSER = {
 """What pyjson5 says, which has no source here; `test_config.py` has its mistakes."""
 
 
+@pytest.mark.lengthy
 def test_each_error_that_is_translated_is_said_somewhere() -> None:
     """A form whose text has changed in the code would leave the error English."""
     ours = (
@@ -117,6 +118,7 @@ def called_with(names: set[str], pattern: str = "**/*.py") -> set[str]:
     return {each for each in found if isinstance(each, str) and each.isidentifier()} - {"en", "zh"}
 
 
+@pytest.mark.lengthy
 def test_each_phrase_that_is_said_exists() -> None:
     said = called_with({"say", "phrase"})
     assert len(said) > 100

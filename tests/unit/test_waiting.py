@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "waiting.jsonl"
 
 
+@pytest.mark.lengthy
 def test_many_threads_save_into_one_file(file: Path) -> None:
     waiting = Waiting(file)
 

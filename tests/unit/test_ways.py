@@ -8,6 +8,7 @@ from ways import PAGE, WAYS, measured, modules, purpose, written
 
 
 @pytest.mark.skipif(sys.getprofile() is not None, reason="it sets the profile function, which a profiler has set")
+@pytest.mark.lengthy
 async def test_a_message_enters_what_the_page_shows() -> None:
     page = PAGE.read_text("utf-8")
     always, ever = await measured()
@@ -19,6 +20,7 @@ async def test_a_message_enters_what_the_page_shows() -> None:
         assert len(set(shown) - ever[name]) <= 1, f"{name}: run `make docs`; some parts are only entered when due"
 
 
+@pytest.mark.lengthy
 def test_the_page_says_of_each_module_what_it_says_of_itself() -> None:
     page = PAGE.read_text("utf-8")
     tables = {name: re.search(rf"<!-- measured: {name} -->(.*?)<!-- end -->", page, re.DOTALL) for name in WAYS}
