@@ -13,7 +13,6 @@ __all__, __getattr__ = lazy(
     {
         "extractor": ("Candidate", "Turn"),
         ".calls.placing": ("Placement",),
-        ".capture.reader": ("Extract",),
         ".config.load": ("load_config",),
         ".config.settings": ("Config",),
         ".context.builder": ("Context",),
@@ -32,6 +31,7 @@ __all__, __getattr__ = lazy(
         ".identity": ("Facts", "Refused", "Speaker"),
         ".memory": ("GatewayMemory",),
         ".observability.logs": ("DayLog",),
+        ".parts": ("Extract",),
         ".scope": ("OWNER",),
         ".session": ("Session",),
         ".store.journal.turns": ("UNNUMBERED",),

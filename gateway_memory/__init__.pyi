@@ -4,7 +4,6 @@ from extractor import Candidate as Candidate
 from extractor import Turn as Turn
 
 from .calls.placing import Placement as Placement
-from .capture.reader import Extract as Extract
 from .config.load import load_config as load_config
 from .config.settings import Config as Config
 from .context.builder import Context as Context
@@ -23,6 +22,7 @@ from .identity import Refused as Refused
 from .identity import Speaker as Speaker
 from .memory import GatewayMemory as GatewayMemory
 from .observability.logs import DayLog as DayLog
+from .parts import Extract as Extract
 from .scope import OWNER as OWNER
 from .session import Session as Session
 from .store.journal.turns import UNNUMBERED as UNNUMBERED

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 from gateway_memory.calls.conversation import only_our_errors
 from gateway_memory.calls.memories import ReplyingCalls
 from gateway_memory.calls.shell import answer_request
-from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.lists import Lists
 from gateway_memory.commands.portrait import Portraits
@@ -21,10 +20,11 @@ from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import get_logger, local_now
 from gateway_memory.ground.runtime import Metrics, Runtime
+from gateway_memory.parts import Extract, Reranker
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Backlog, Importer
-from gateway_memory.wiring import OpenMemory
+from gateway_memory.wiring import Given, OpenMemory
 from notifier import Channel
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class GatewayMemory(ReplyingCalls):
     extract: the host's own model for the debounced stage.
     channels: receive changes in addition to the sessions and MQTT.
     encoder: makes an encoder of the host's own (`recall.TextEncoder`) in a thread, in the place of the configured one.
+    rerank: puts what was found into a better order (`gateway_memory.parts.Reranker`), within a share of the deadline.
 
     Raises, on entry:
         WorkspaceError: the folder can't be created, read or written.
@@ -64,6 +65,7 @@ class GatewayMemory(ReplyingCalls):
         extract: Extract | None = None,
         channels: Sequence[Channel] = (),
         encoder: "Callable[[], TextEncoder] | None" = None,
+        rerank: Reranker | None = None,
     ) -> None:
         self.config = config
         self._folder = None if workspace is None else Path(workspace).expanduser().absolute()
@@ -71,8 +73,7 @@ class GatewayMemory(ReplyingCalls):
         self.metrics = Metrics()
         self.settings = config.for_agent(agent)
         self.zone = self.settings.zone()
-        self._extract = extract
-        self._channels = channels
+        self._given = Given(extract=extract, channels=channels, rerank=rerank)
         self._sessions = SessionRegistry(config, agent, self._folder)
         self._runtime = Runtime(
             clock=clock,
@@ -89,7 +90,7 @@ class GatewayMemory(ReplyingCalls):
         async with AsyncExitStack() as stack:
             self._loop = asyncio.get_running_loop()
             parts = OpenMemory(self._runtime, self._sessions)
-            await parts.open(stack, self._folder, self, self._extract, self._channels)
+            await parts.open(stack, self._folder, self, self._given)
             if self._folder is not None and self.settings.commands.socket:
                 await stack.enter_async_context(listening(self._folder, partial(answer_request, self)))
             self._stack, self._parts = stack.pop_all(), parts

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.lifecycle import Lifecycle, Retention, Saver
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.processor import BatchStage, TurnProcessor
-from gateway_memory.capture.reader import Extract, Models, Reader
+from gateway_memory.capture.reader import Models, Reader
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
@@ -29,9 +29,10 @@ from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.context.trial import Trials
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime, begin_in_background, compute_threads, run_in_background
+from gateway_memory.parts import Extract, Reranker, make
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
@@ -64,6 +65,15 @@ async def _finish_index(storage: Storage) -> None:
         log.warning("episodes.not_looked_at", error=type(error).__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The parts that a host brings: its model, its channels, its reranker."""
+
+    extract: Extract | None = None
+    channels: Sequence[Channel] = ()
+    rerank: Reranker | None = None
+
+
 class OpenMemory:
     """The parts that the calls of an open memory use, made in the order of their dependencies by `open`."""
 
@@ -77,15 +87,13 @@ class OpenMemory:
         stack: AsyncExitStack,
         workspace: Path | None,
         memory: Commanded,
-        extract: Extract | None,
-        channels: Sequence[Channel],
+        given: Given,
     ) -> None:
         """Open all parts and run their background tasks. The stack closes them.
 
         workspace: the folder of the documents; None keeps everything in memory.
         memory: the memory whose commands are answered.
-        extract: the host's own model.
-        channels: receive changes in addition to the sessions and MQTT.
+        given: what the host brings.
 
         Raises:
             WorkspaceError: the folder can't be created, read or written.
@@ -95,16 +103,17 @@ class OpenMemory:
         runtime, sessions, bus = self.runtime, self.sessions, self.bus
         stack.enter_context(compute_threads())
         stack.callback(bus.close)
-        announcer = Announcer(channels, on_error=runtime.on_error)
+        announcer = Announcer(given.channels, on_error=runtime.on_error)
         self.storage = storage = await open_storage(stack, workspace, runtime, announcer)
         self.notifier = notifier = await _open_notifier(stack, runtime, storage, bus)
         announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
         if notifier:
             announcer.add(notifier)
         _watch(stack, runtime, storage, sessions)
-        self.builder = builder = ContextBuilder(runtime, storage, bus.published_upto)
-        models = _open_models(stack, runtime.settings, extract)
-        health = self._open_health(stack, models)
+        self.builder = builder = ContextBuilder(
+            runtime, storage, bus.published_upto, given.rerank or _reranker_of(runtime.settings)
+        )
+        health = self._open_health(stack, models := _open_models(stack, runtime.settings, given.extract))
         reader = Reader(runtime, storage.ledger, storage.recaller, models)
         merger, executor = (
             Merger(runtime, storage, reader.corrects),
@@ -151,9 +160,9 @@ class OpenMemory:
             switched=starter.switched,
             health=health,
         )
-        self.browsing = Browsing(ports, Trials(runtime, storage, sessions, changes, subscriptions))
+        self.browsing = Browsing(ports, Trials(runtime, storage, sessions, changes, subscriptions, builder.rerank))
         self.commands, self.lists, self.portraits = Commands(ports), Lists(ports, self.browsing), Portraits(ports)
-        self.finder = Finder(runtime, storage, builder.runner)
+        self.finder = Finder(runtime, storage, builder.runner, builder.rerank)
         self.intake = TurnIntake(runtime, storage, executor.wake)
         self.importer, self.exporter = Importer(runtime, storage, merger, executor), Exporter(storage)
         self.backlog = Backlog(runtime, storage.episodes, storage.turns, processor)
@@ -196,6 +205,16 @@ class OpenMemory:
         stack.push_async_callback(health.close)
         run_in_background(stack, health.run(), "health")
         return health
+
+
+def _reranker_of(settings: MemorySync) -> Reranker | None:
+    """Return the reranker that the settings name. Raises ConfigError: its package failed."""
+    name = settings.auto_recall.reranker
+    try:
+        made: Reranker | None = make("reranker", name) if name else None
+    except LookupError as error:
+        raise ConfigError(f"agents.defaults.memorySync.autoRecall.reranker: {error}") from error
+    return made
 
 
 def _open_models(stack: AsyncExitStack, settings: MemorySync, extract: Extract | None) -> Models:

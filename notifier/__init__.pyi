@@ -19,9 +19,10 @@ from .events import journal_of as journal_of
 from .events import split as split
 from .mqtt import Credentials as Credentials
 from .mqtt import LinkError as LinkError
-from .mqtt import connect as connect
+from .mqtt import MqttBroker as MqttBroker
 from .mqtt import credentials as credentials
 from .notifier import Notifier as Notifier
+from .sender import Link as Link
 from .settings import MqttSettings as MqttSettings
 from .settings import NotifierSettings as NotifierSettings
 from .wire import DroppedError as DroppedError

@@ -106,7 +106,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifierStatus:
-    """The state of the connection, since when (epoch seconds) and why, and counts since the start."""
+    """The state of the connection to a broker, since when (epoch seconds) and why, and counts since the start."""
 
     state: State
     since: float
@@ -114,6 +114,7 @@ class NotifierStatus:
     sent: int = 0
     received: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
+    broker: str = "MQTT"
 
 
 # Events as JSON, for the journal.

@@ -1,11 +1,11 @@
-"""One connection to an MQTT broker, by aiomqtt: its certificates, credentials and errors. Only here is it imported."""
+"""MQTT, by aiomqtt: a connection, its certificates, credentials and errors. Only here is the library imported."""
 
 import asyncio
 import logging
 import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, Never, TypeVar
@@ -299,3 +299,17 @@ async def connect(
             connection.stop()
     finally:
         await client.close()
+
+
+class MqttBroker:
+    """An MQTT broker, as a part. Raises KeyError: an environment variable that the settings name isn't set; its key."""
+
+    name = "MQTT"
+
+    def __init__(self, settings: MqttSettings) -> None:
+        self._settings = settings
+        self._login = credentials(settings)
+
+    def connect(self, **how: Any) -> AbstractAsyncContextManager[Connection]:
+        """Return `connect` with these settings."""
+        return connect(self._settings, self._login, **how)

@@ -1,4 +1,4 @@
-"""Carries events between processes over MQTT, and reconnects to the broker whenever the connection is lost."""
+"""Carries events between processes over a broker, and reconnects to the broker whenever the connection is lost."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -33,12 +33,11 @@ broker's reason when it acknowledges a publication and drops it.
 
 
 class Notifier:
-    """The MQTT channel: sends this process's events, and hands events of other processes to the sessions here.
+    """The channel between processes: sends the events of this one, and hands those of others to the sessions here.
 
-    It works while `run` does. received_upto: what `event_log.received_upto` returned.
+    It works while `run` does. received_upto: what `event_log.received_upto` returned. broker: its name for people.
     """
 
-    name = "mqtt"
     early = False
 
     def __init__(
@@ -49,7 +48,9 @@ class Notifier:
         received_upto: Mapping[str, int],
         connect: Connect,
         ports: Ports,
+        broker: str = "MQTT",
     ) -> None:
+        self._broker, self.name = broker, broker.lower()
         self._wire = wire
         self._event_log = event_log
         self._connect = connect
@@ -82,6 +83,7 @@ class Notifier:
             sent=self._sender.sent,
             received=self._receiver.received,
             dropped=dict(self._receiver.dropped),
+            broker=self._broker,
         )
 
     def gauges(self) -> dict[str, float]:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
+from gateway_memory.ground.brought import brought
+
 _A_YEAR_SECONDS = 31_536_000
 _MOST = 1_000_000_000
 
@@ -13,6 +15,10 @@ _MOST = 1_000_000_000
 def is_workspace_id(name: str) -> bool:
     """Return whether a name is valid as a workspace id in topics; "" stands for the workspace's own id."""
     return bool(re.fullmatch(r"[A-Za-z0-9_-]{0,64}", name))
+
+
+def _is_broker(name: str) -> bool:
+    return name == "mqtt" or name in brought("broker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,9 @@ class NotifierSettings:
     """Whether other sessions hear of a change, and how many updates wait for each, and how long."""
 
     enabled: bool = True
+    broker: Annotated[str, Predicate(_is_broker)] = field(
+        default="mqtt", metadata={"expected": '"mqtt" or the name of a broker that an installed package brings'}
+    )
     inject_summary: bool = True
     max_pending_updates: Annotated[int, Gt(0), Le(_MOST)] = 10
     pending_max_age_seconds: Annotated[float, Gt(0), Le(100 * _A_YEAR_SECONDS)] = 604800

@@ -1,19 +1,14 @@
 """Settings of recall: the keys of `autoRecall` in config.json5, in snake case."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from gateway_memory.ground import is_base_url
+from gateway_memory.ground.brought import brought
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-_ENCODERS = "gateway_memory.encoders"
-"""The group of entry points by which other packages bring encoders: `name = "package:make"`."""
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
 _MOST_NUMBERS = 65_536
@@ -46,14 +41,11 @@ def provider_of(name: str) -> Provider:
 
 
 def _is_provider(name: str) -> bool:
-    return name in _PROVIDERS or bool(installed_encoders(name))
+    return name in _PROVIDERS or name in brought("encoder")
 
 
-def installed_encoders(name: str) -> Sequence["EntryPoint"]:
-    """Return what other packages bring as an encoder of a name: one, unless two of them use it."""
-    from importlib.metadata import entry_points  # most processes need none
-
-    return tuple(entry_points(group=_ENCODERS, name=name))
+def _is_reranker(name: str) -> bool:
+    return not name or name in brought("reranker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,5 +89,8 @@ class RecallSettings:
     min_score: Annotated[float, Ge(0), Le(1)] = 0.5
     max_results: Annotated[int, Gt(0), Le(_MOST)] = 3
     max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 500
+    reranker: Annotated[str, Predicate(_is_reranker)] = field(
+        default="", metadata={"expected": '"", or the name of a reranker that an installed package brings'}
+    )
     episodes: QuotationSettings = field(default_factory=QuotationSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)

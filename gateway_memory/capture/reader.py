@@ -1,7 +1,7 @@
 """Read a batch in the debounced stage: ask the model within its budget, and return the result for the turns."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final, TypeVar
@@ -33,6 +33,7 @@ from gateway_memory.capture.executor import known
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.parts import Extract
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.speakers import unnamed
@@ -42,9 +43,6 @@ from recall import Near, Recaller, Stored
 
 log = get_logger(__name__)
 T = TypeVar("T")
-
-Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
-"""A host's own model: takes a batch of turns and the nearest memories, and returns candidates."""
 
 OVER_BUDGET: Final = "daily_limit"
 """The reason of a reading for which the day's budget has no room."""

@@ -24,6 +24,7 @@ from gateway_memory.cli.options import check_folder
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, texts, translated
 from gateway_memory.errors import ConfigError, StoreError, UsageError
+from gateway_memory.parts import Broker
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE, JOURNAL_FILE, journals_aside
 from gateway_memory.store.documents import Damage
@@ -33,8 +34,8 @@ from gateway_memory.store.journal.recovery import recover
 from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import is_episode_page, page_of
-from gateway_memory.sync.mqtt import client_id, make_wire, read_login
-from notifier import DroppedError, EventMessage, LinkError, MqttSettings, Wire, connect
+from gateway_memory.sync.mqtt import broker_of, client_id, make_wire
+from notifier import DroppedError, EventMessage, LinkError, MqttSettings, NotifierError, Wire
 from recall import RecallError, peek
 
 _text: Final = partial(fill, "doctor")
@@ -73,28 +74,30 @@ def run_doctor(args: argparse.Namespace) -> int:
 _ROUND_TRIP_SECONDS: Final = 5.0
 
 
-def mqtt_of(args: argparse.Namespace) -> tuple[MqttSettings, Wire]:
-    """Return the settings of the broker, and the form of our messages there.
+def broker_and_wire(args: argparse.Namespace) -> tuple[MqttSettings, Broker, Wire]:
+    """Return the settings of the broker, the broker, and the form of our messages there.
 
     Raises:
         UsageError: neither the config nor the workspace has the id of the memory.
-        ConfigError: the config has mistakes.
+        ConfigError: the config has mistakes, or the broker's part failed.
     """
-    settings = load_config(args.config).for_agent(args.agent).notify.mqtt
+    notify = load_config(args.config).for_agent(args.agent).notify
+    settings = notify.mqtt
     journal = journal_id(Path(args.workspace))
     if not (settings.workspace_id or journal):
         raise UsageError(_text("mqtt_no_memory", workspace=args.workspace))
-    return settings, make_wire(settings, journal=journal or "0" * 16, instance=f"{secrets.token_hex(8)}.0")
+    wire = make_wire(settings, journal=journal or "0" * 16, instance=f"{secrets.token_hex(8)}.0")
+    return settings, broker_of(notify), wire
 
 
-def advice_on(error: LinkError) -> str:
-    """Return what a person can do about a connection that failed."""
-    return _text(f"mqtt_{error.kind}")
+def advice_on(error: NotifierError) -> str:
+    """Return what a person can do about a connection that failed; "" where only its broker knows."""
+    return _text(f"mqtt_{error.kind}") if isinstance(error, LinkError) else ""
 
 
 def _mqtt(args: argparse.Namespace) -> int:
-    settings, wire = mqtt_of(args)
-    problem = asyncio.run(_examine_broker(settings, wire))
+    settings, broker, wire = broker_and_wire(args)
+    problem = asyncio.run(_examine_broker(settings, broker, wire))
     if problem:
         _write(f"✗ {problem}")
         return 1
@@ -102,9 +105,8 @@ def _mqtt(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _examine_broker(settings: MqttSettings, wire: Wire) -> str:
+async def _examine_broker(settings: MqttSettings, broker: Broker, wire: Wire) -> str:
     """Return what is wrong, or ""."""
-    login = read_login(settings)
     where = f"{settings.host}:{settings.port}"
     if problem := await _reach(settings, where):
         return problem
@@ -120,11 +122,12 @@ async def _examine_broker(settings: MqttSettings, wire: Wire) -> str:
 
     try:
         async with (
-            connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
-            connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
+            broker.connect(client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
+            broker.connect(client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
         ):
             # No proof that we may read: Mosquitto accepts any subscription, and withholds what its ACL forbids.
-            _good("mqtt_connected", protocol=settings.protocol, topic=wire.filters[0])
+            by = f"{broker.name} {settings.protocol}" if broker.name == "MQTT" else broker.name
+            _good("mqtt_connected", by=by, topic=wire.filters[0])
             started = time.perf_counter()
             await speaks.send([(topic, payload)])
             if refusals:
@@ -132,8 +135,9 @@ async def _examine_broker(settings: MqttSettings, wire: Wire) -> str:
             async with asyncio.timeout(_ROUND_TRIP_SECONDS):
                 await back.wait()
             _good("mqtt_went_round", milliseconds=1000 * (time.perf_counter() - started))
-    except LinkError as error:
-        return f"{error}. {_text('mqtt_hung_up') if error.kind == 'unreachable' else advice_on(error)}"
+    except NotifierError as error:
+        unreachable = isinstance(error, LinkError) and error.kind == "unreachable"
+        return f"{error}. {_text('mqtt_hung_up') if unreachable else advice_on(error)}".strip()
     except TimeoutError:
         # MQTT 5 reports a refused publication.
         barred = "mqtt_read" if settings.protocol == "5" else "mqtt_read_or_write"
@@ -392,17 +396,16 @@ _PARTS: Final = {
 
 def run_listen(args: argparse.Namespace) -> int:
     """Print events as they arrive, until interrupted; returns the exit code."""
-    settings, wire = mqtt_of(args)
+    settings, broker, wire = broker_and_wire(args)
     try:
-        asyncio.run(_listen(settings, wire, as_json=args.json))
-    except LinkError as error:
+        asyncio.run(_listen(settings, broker, wire, as_json=args.json))
+    except NotifierError as error:
         sys.stderr.write(f"{error}\n{advice_on(error)}\n")
         return 1
     return 0
 
 
-async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
-    login = read_login(settings)
+async def _listen(settings: MqttSettings, broker: Broker, wire: Wire, *, as_json: bool) -> None:
     # Its own client id and no persistent session, so that it takes nothing from the gateways.
     name = client_id(f"listen-{secrets.token_hex(4)}")
 
@@ -411,7 +414,7 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
     def receive(*message: Any) -> None:
         messages.put_nowait(message)
 
-    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
+    async with broker.connect(client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
         where = f"{settings.host}:{settings.port}"
         sys.stderr.write(f"{_text('listening', topic=wire.filters[0], where=where)}\n")
         lost = asyncio.ensure_future(link.lost())

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -35,9 +34,6 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
     if missing:
         sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
-    from gateway_memory.serving.mcp import mcp_routes
-    from gateway_memory.serving.page.mount import page_routes
-    from gateway_memory.serving.proxy.mount import proxy_routes
     from gateway_memory.serving.server import serve
 
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
@@ -60,9 +56,7 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
         sys.stdout.flush()
         started(address)
 
-    asyncio.run(
-        serve(config, started=listens, extensions=[mcp_routes, page_routes, partial(proxy_routes, config.serve.proxy)])
-    )
+    asyncio.run(serve(config, started=listens))
     return 0
 
 

@@ -231,8 +231,8 @@ class Command:
 
     run: gets the text behind the name and returns the answer. record: returns the answer as JSON values. takes: what
     may stand behind the name: nothing, arguments such as ids, or any words. changes: whether it changes the memory or
-    the session. waits: whether it waits until the turns said before it are processed. Its other names and its texts
-    are in `texts/commands.json`.
+    the session. waits: whether it waits until the turns said before it are processed. own: its other names and its
+    texts, of a command that another package brings; those of ours are in `texts/commands.json`.
     """
 
     name: str
@@ -242,11 +242,17 @@ class Command:
     takes: Literal["", "arguments", "words"] = ""
     changes: bool = False
     waits: bool = True
+    own: Mapping[str, Any] | None = None
+
+    @property
+    def _texts(self) -> Mapping[str, Any]:
+        of_name: Mapping[str, Any] = texts("commands")[self.name] if self.own is None else self.own
+        return of_name
 
     @property
     def chinese(self) -> str:
         """Its Chinese name."""
-        return str(texts("commands")[self.name]["chinese"])
+        return str(self._texts["chinese"])
 
     def called(self, language: Language) -> str:
         """Return its name in a language."""
@@ -254,7 +260,7 @@ class Command:
 
     def also(self, language: Language) -> tuple[str, ...]:
         """Return the other words for it in a language, as a person may guess them."""
-        return tuple(re.split(", |、", texts("commands")[self.name]["also"][language]))
+        return tuple(filter(None, re.split(", |、", self._texts["also"][language])))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -264,10 +270,10 @@ class Command:
     @property
     def help(self) -> Text:
         """What it does."""
-        text: Text = texts("commands")[self.name]["help"]
+        text: Text = self._texts["help"]
         return text
 
     def usage(self, language: Language) -> str:
         """Return its name in a language, with its argument."""
-        argument = texts("commands")[self.name].get("argument", {}).get(language, "")
+        argument = self._texts.get("argument", {}).get(language, "")
         return f"{self.called(language)} {argument}".rstrip()

@@ -1,10 +1,11 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from extractor import has_han
+from gateway_memory import parts
 from gateway_memory.capture.requests import request_in
 from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
 from gateway_memory.commands.memories import (
@@ -21,7 +22,7 @@ from gateway_memory.commands.memories import (
     pin,
     remember,
 )
-from gateway_memory.commands.names import Names, Typed, proposals
+from gateway_memory.commands.names import Names, Typed, behind_prefix, proposals
 from gateway_memory.commands.receipts import (
     history,
     history_record,
@@ -37,8 +38,10 @@ from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.settings import link, pause, resume, switch, unlink
 from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
-from gateway_memory.ground import CATCH_UP_SECONDS
+from gateway_memory.ground import CATCH_UP_SECONDS, get_logger
 from gateway_memory.session import Session
+
+log = get_logger(__name__)
 
 
 async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
@@ -47,7 +50,7 @@ async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
     rest: the name of a command, for its line alone and the other words for it.
     """
     language = session.language
-    typed = NAMES.read(f"{CHAT} {rest}") if rest.strip() else None
+    typed = read(f"{CHAT} {rest}") if rest.strip() else None
     if typed and typed.command:
         names = phrase(session, "comma").join(typed.command.also(language))
         return f"{_line(typed.command, language)}\n{phrase(session, 'help_names', names=names)}"
@@ -56,7 +59,7 @@ async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
             phrase(session, "help_first"),
             *(_line(command, language) for command in EVERYDAY),
             phrase(session, "help_also"),
-            *(_line(command, language) for command in OTHERS),
+            *(_line(command, language) for command in (*OTHERS, *_brought())),
             phrase(session, "help_more"),
         ]
     )
@@ -69,7 +72,12 @@ def _line(command: Command, language: Language) -> str:
 
 def find(name: str) -> Command | None:
     """Return the command of a name, in either language."""
-    return NAMES.find(name)
+    return _names().find(name)
+
+
+def read(text: str) -> Typed | None:
+    """Return what a message types, None if it is no command."""
+    return _names().read(text) if behind_prefix(text) else None  # few messages are any
 
 
 _ID: Final = Shell(words="+", metavar="ID")
@@ -140,7 +148,39 @@ OTHERS: Final = (
 )
 
 COMMANDS: Final = (*EVERYDAY, *OTHERS)
-NAMES: Final = Names(COMMANDS)
+
+
+@cache
+def _names() -> Names:
+    """Return the names of our commands, and of those of other packages, which may take a guess at one of ours."""
+    ours = {name for command in COMMANDS for name in (command.name, command.chinese)}
+    return Names((*COMMANDS, *(command for command in _brought() if command.name not in ours)))
+
+
+@cache
+def _brought() -> tuple[Command, ...]:
+    """Return the commands of other packages. One that fails is left out, and named in the log."""
+    found = []
+    for name in parts.names("command"):
+        try:
+            part: parts.ChatCommand = parts.make("command", name)
+            help_texts = {"en": str(part.help["en"]), "zh": str(part.help["zh"])}
+            changes = bool(part.changes)
+        except Exception as error:  # noqa: BLE001 - whatever another package raises
+            log.warning("command.not_brought", command=name, error=type(error).__name__)
+            continue
+        own = {"chinese": name, "also": {"en": "", "zh": ""}, "help": help_texts}
+        found.append(Command(name=name, run=partial(_run_brought, part, name), takes="words", changes=changes, own=own))
+    return tuple(found)
+
+
+async def _run_brought(part: parts.ChatCommand, name: str, ports: CommandPorts, session: Session, rest: str) -> str:
+    """Run a command of another package. Raises NotDone: it failed."""
+    try:
+        return str(await part.run(ports.memory, session, rest))
+    except Exception as error:
+        log.warning("command.failed", command=name, error=type(error).__name__)
+        raise NotDone(phrase(session, "command_failed", name=name, error=type(error).__name__)) from error
 
 
 class Commands:
@@ -151,14 +191,14 @@ class Commands:
 
     async def may_change(self, text: str) -> bool:
         """Return whether a message is a command, or a request in plain words, that may change the memory."""
-        typed = NAMES.read(text)
+        typed = read(text)
         if typed is None:
             return await request_in(self._ports.storage.recaller, text) is not None
         return typed.command is not None and typed.command.changes
 
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command, or to "forget that …" in plain words; None if the text is neither."""
-        typed, language = NAMES.read(text), session.language
+        typed, language = read(text), session.language
         ports = replace(self._ports, sender=session.sender)  # now: the next message may be somebody else's
         try:
             if typed is None:
@@ -195,7 +235,7 @@ class Commands:
         return await command.run(ports, session, typed.rest)
 
     async def _unknown(self, session: Session, typed: Typed) -> NotDone:
-        near = await proposals(self._ports, session, NAMES, typed)
+        near = await proposals(self._ports, session, _names(), typed)
         lines = "\n".join(_line(command, session.language) for command in near)
         return NotDone(phrase(session, "unknown_command", name=shown(typed.name), near=lines))
 

@@ -175,6 +175,7 @@ def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> 
     for each in links:
         dropped.update(each.dropped)
     return {
+        "broker": mqtt.broker,
         "state": mqtt.state,
         "since": _at(ports, mqtt.since),
         "reason": mqtt.reason,
@@ -308,6 +309,6 @@ def _mqtt_lines(language: Language, mqtt: dict[str, Any] | None, outbox: int) ->
     reason = f" ({mqtt['reason']})" if mqtt["reason"] else ""
     counts = mqtt | {"dropped": dropped or say(language, "none"), "outbox": outbox}
     return [
-        say(language, "status_mqtt", state=state, since=since, reason=reason),
+        say(language, "status_mqtt", broker=mqtt["broker"], state=state, since=since, reason=reason),
         say(language, "status_mqtt_counts", **counts),
     ]

@@ -31,6 +31,7 @@ from gateway_memory.context.hits import (
     not_in_context,
     quotable_for,
     quotations_block,
+    reranked,
     strongest,
     told_hits,
     without_repeats,
@@ -38,6 +39,7 @@ from gateway_memory.context.hits import (
 from gateway_memory.context.requested import question_due, requested
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
+from gateway_memory.parts import Reranker
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
@@ -56,6 +58,8 @@ _QUOTE_UNTIL: Final = 0.9
 """What is not read by then is left out: exchanges, session records, marks."""
 _FILES_WITHIN: Final = 0.25
 """How long comparing the files may take: a disk that hangs leaves time for the search."""
+_RERANK_WITHIN: Final = 0.3
+"""How long a reranker may take; late, what was found keeps its order."""
 _JOURNAL_WITHIN: Final = 0.1
 """How long a note in the journal may take. A delivery that is not noted in time is repeated after a restart."""
 
@@ -220,14 +224,21 @@ def with_notice(context: Context, session: Session, query: Cleaned) -> Context:
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    delivered: by origin, the last event that was published in this process. only_tries: whether its sessions are none
-    of the store's, so that what they are given does not count as delivered.
+    delivered: by origin, the last event that was published in this process. rerank: orders what is found. only_tries:
+    whether its sessions are none of the store's, so that what they are given does not count as delivered.
     """
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int], *, only_tries: bool = False
+        self,
+        runtime: Runtime,
+        storage: Storage,
+        delivered: Mapping[str, int],
+        rerank: Reranker | None = None,
+        *,
+        only_tries: bool = False,
     ) -> None:
         self.only_tries = only_tries
+        self.rerank = rerank
         self._runtime = runtime
         self._storage = storage
         self._delivered = delivered
@@ -257,6 +268,9 @@ class ContextBuilder:
         await self._search(reply)
         self._take_pending(reply)  # updates that came during the search, and lines that the comparison found deleted
         await self._read_what_holds(reply)
+        with reply.timed("rerank"):
+            seconds = min(reply.within(_RERANK_WITHIN), reply.left(_SEARCH_UNTIL))
+            reply.hits = await reranked(self.runner, self.rerank, message, reply.hits, seconds)
         self._inject_changes(reply)
         await self._inject_updates(reply)
         await self._inject_memories(reply)

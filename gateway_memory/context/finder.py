@@ -15,11 +15,13 @@ from gateway_memory.context.hits import (
     in_one,
     quotable_for,
     quotable_hit,
+    reranked,
     shown_exchanges,
     strongest,
     told_hits,
 )
 from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.parts import Reranker
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation
@@ -145,6 +147,7 @@ def _best(hits: Sequence[Hit], query: str, limit: int) -> list[Hit]:
 
 
 _FIND_SECONDS: Final = 10.0
+_RERANK_SECONDS: Final = 3.0
 _MOST_FILTERED: Final = 50
 """The hits to choose from where only some kinds are wanted."""
 RECALLED: Final = frozenset({"memory", "note", "episode"})
@@ -184,10 +187,13 @@ class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with v
 class Finder:
     """Finds hits and returns them again by their ids. The deadline is generous, and a part that fails is logged."""
 
-    def __init__(self, runtime: Runtime, storage: Storage, runner: DeadlineRunner) -> None:
+    def __init__(
+        self, runtime: Runtime, storage: Storage, runner: DeadlineRunner, rerank: Reranker | None = None
+    ) -> None:
         self._runtime = runtime
         self._storage = storage
         self._runner = runner
+        self._rerank = rerank
         self._word_search = WordSearch(storage)
 
     async def find(
@@ -220,6 +226,8 @@ class Finder:
         hits = tuple(hit for hit in result if hit.kind in kinds)
         if archived:
             hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
+        if query.strip() and not archived:
+            hits = await reranked(self._runner, self._rerank, query, hits, _RERANK_SECONDS)
         late = result.late or archived.late or not synced
         told = await self._told(session, hits[:limit])
         return Found(told, late=late, semantic=result.semantic, ranked=result.outcome)

@@ -11,8 +11,10 @@ from typing import Final
 
 from extractor import polarity, statements
 from gateway_memory.context.blocks import told
+from gateway_memory.context.deadline import DeadlineRunner
 from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground import day_of
+from gateway_memory.parts import Reranker
 from gateway_memory.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.journal.speakers import unnamed
@@ -45,6 +47,23 @@ async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
         stages=answers[0].stages,
         semantic=all(answer.semantic for answer in answers),
     )
+
+
+async def reranked(
+    runner: DeadlineRunner, rerank: Reranker | None, query: str, hits: tuple[Hit, ...], seconds: float
+) -> tuple[Hit, ...]:
+    """Return hits in the order of a reranker; as they are without one, or where it is late or fails.
+
+    Their scores change places with them, so that as many as before are good enough, and those that come first.
+    """
+    if rerank is None or len(hits) < 2:  # noqa: PLR2004 - one has no order
+        return hits
+    scores = await runner.run("rerank", seconds, rerank(query, [hit.text for hit in hits]))
+    if scores is None:
+        return hits
+    ordered = sorted(zip(scores, range(len(hits)), strict=True), key=lambda pair: -float(pair[0]))
+    best_first = sorted((hit.score for hit in hits), reverse=True)
+    return tuple(replace(hits[place], score=score) for (_, place), score in zip(ordered, best_first, strict=True))
 
 
 _OF_FILES: Final = frozenset({"memory", "note"})

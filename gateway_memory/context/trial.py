@@ -13,6 +13,7 @@ from gateway_memory.context.builder import Context, ContextBuilder, with_notice
 from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground.runtime import Metrics, Runtime
+from gateway_memory.parts import Reranker
 from gateway_memory.session import Session, SessionRegistry, Who
 from gateway_memory.sync.storage import Storage
 from recall import FENCE_END, count_tokens
@@ -55,10 +56,11 @@ class Trials:
         sessions: SessionRegistry,
         changes: MemoryChanges,
         subscriptions: Subscriptions,
+        rerank: Reranker | None,
     ) -> None:
         self._runtime = runtime = replace(runtime, metrics=Metrics())
         self._sessions = sessions
-        self._builder = ContextBuilder(runtime, storage, {}, only_tries=True)
+        self._builder = ContextBuilder(runtime, storage, {}, rerank, only_tries=True)
         self._starter = SessionStarter(runtime, storage, sessions, self._builder, changes, subscriptions)
 
     async def run(

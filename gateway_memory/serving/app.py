@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.settings import Config, LimitSettings, tuned
+from gateway_memory.config.settings import Config, LimitSettings, ProxySettings, tuned
 from gateway_memory.errors import ClosedError, StoreError
 from gateway_memory.ground.runtime import Metrics
 from gateway_memory.memory import GatewayMemory
@@ -203,13 +203,15 @@ class OpenAgent:
 class Service:
     """What the requests of the service share.
 
-    access: checks tokens. agents: the calls by agent; empty until `ready`. feeds: the changes by agent.
+    access: checks tokens. proxy: the settings of that surface. agents: the calls by agent; empty until `ready`.
+    feeds: the changes by agent.
     open: the open memories by agent, each of which can be closed for a while.
     """
 
     access: Access
     limits: LimitSettings
     feeds: Mapping[str, ChangeFeed]
+    proxy: ProxySettings = field(default_factory=ProxySettings)
     agents: dict[str, AgentCalls] = field(default_factory=dict)
     open: dict[str, OpenAgent] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=Metrics)

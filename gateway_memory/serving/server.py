@@ -8,9 +8,9 @@ import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import h11
 import uvicorn
@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gateway_memory.config.settings import Config, ServeSettings
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.ground import get_logger
+from gateway_memory.parts import OWN, Surface, make, names
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import ChangeFeed, OpenAgent, Service, make_app
 
@@ -126,9 +127,6 @@ def connection_class(most: int, read_seconds: float) -> type[H11Protocol]:
     return type("Connection", (_Connection,), {"most": most, "read_seconds": read_seconds})
 
 
-Extension: TypeAlias = Callable[[Service], AbstractAsyncContextManager[Sequence[BaseRoute]]]
-"""Adds routes to a service, for as long as the context lasts."""
-
 _HEADER_BYTES: Final = 32_768
 _CONNECT_SECONDS: Final = 1.0
 
@@ -145,11 +143,11 @@ async def serve(
     config: Config,
     *,
     started: Callable[[str], None],
-    extensions: Sequence[Extension] = (),
+    surfaces: Sequence[Surface] = (),
 ) -> None:
     """Serve the agents of a config, as `serve_options` returns it, until SIGTERM or SIGINT.
 
-    started: called with the address when the service listens and its memories are open.
+    started: called with the address when the service listens and its memories are open. surfaces: of the caller's own.
 
     Raises:
         ConfigError: the certificate can't be used, or the address can't be listened at.
@@ -160,9 +158,10 @@ async def serve(
     workspaces = {agent: Path(served.workspace) for agent, served in settings.agents.items()}
     access = Access(workspaces, hosts=(*settings.hosts, settings.host), origins=settings.origins)
     feeds = {agent: ChangeFeed(limits.listeners) for agent in workspaces}
-    service = Service(access=access, limits=limits, feeds=feeds)
+    service = Service(access=access, limits=limits, feeds=feeds, proxy=settings.proxy)
     async with AsyncExitStack() as stack:
-        routes = [route for each in extensions for route in await stack.enter_async_context(each(service))]
+        routes = [route for name in names("surface") for route in await _surface(stack, name, service)]
+        routes += [route for each in surfaces for route in await stack.enter_async_context(each(service))]
         listener, address = stack.enter_context(_listening(settings))
         server = _Server(
             uvicorn.Config(
@@ -212,6 +211,18 @@ async def serve(
             started(address)
         await stopped.wait()
     log.info("service.stopped")
+
+
+async def _surface(stack: AsyncExitStack, name: str, service: Service) -> Sequence[BaseRoute]:
+    """Return the routes of a surface; none of one of another package that fails: the others are worth having."""
+    try:
+        routes: Sequence[BaseRoute] = await stack.enter_async_context(make("surface", name, service))
+    except Exception as error:
+        if name in OWN["surface"]:
+            raise
+        log.error("service.surface_failed", surface=name, error=type(error).__name__)
+        return []
+    return routes
 
 
 @contextlib.asynccontextmanager

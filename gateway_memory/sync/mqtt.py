@@ -1,4 +1,4 @@
-"""Create the notifier over MQTT from settings. Only imported if MQTT is enabled, or by the commands of MQTT."""
+"""Create the notifier over a broker from settings. Only imported where one is enabled, or by the commands of it."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,31 +8,28 @@ from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.ground.runtime import Runtime, run_in_background
+from gateway_memory.parts import Broker, make
 from gateway_memory.scope import Scope
 from gateway_memory.sync.storage import Storage
-from notifier import (
-    Credentials,
-    Event,
-    MqttSettings,
-    Notifier,
-    NotifierError,
-    Ports,
-    Wire,
-    connect,
-    credentials,
-    read_secrets,
-)
+from notifier import Event, MqttSettings, Notifier, NotifierError, NotifierSettings, Ports, Wire, read_secrets
 
 _PREFIX: Final = "agents.defaults.memorySync.notify.mqtt"
 _SEND_SECONDS: Final = 2.0
 
 
-def read_login(settings: MqttSettings) -> Credentials:
-    """Return user and password. Raises ConfigError if an environment variable that the settings name is not set."""
+def broker_of(settings: NotifierSettings) -> Broker:
+    """Return the broker that the settings name.
+
+    Raises:
+        ConfigError: an environment variable that they name is not set, or a package's broker failed.
+    """
     try:
-        return credentials(settings)
+        broker: Broker = make("broker", settings.broker, settings.mqtt)
     except KeyError as error:
         raise ConfigError(f"{_PREFIX}.{error.args[0]}: the environment variable that it names is not set") from None
+    except LookupError as error:
+        raise ConfigError(str(error)) from error
+    return broker
 
 
 def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
@@ -74,9 +71,9 @@ async def open_notifier(
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
     """
-    settings, event_log = runtime.settings.notify.mqtt, storage.event_log
+    broker, event_log = broker_of(runtime.settings.notify), storage.event_log
+    settings = runtime.settings.notify.mqtt
     wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
-    login = read_login(settings)
 
     async def follow(scope: str) -> None:
         try:
@@ -90,9 +87,8 @@ async def open_notifier(
         wire=wire,
         event_log=event_log,
         received_upto=await event_log.received_upto(),
-        connect=partial(
-            connect, settings, login, client_id=client_id(event_log.instance), filters=wire.filters, keep=True
-        ),
+        connect=partial(broker.connect, client_id=client_id(event_log.instance), filters=wire.filters, keep=True),
+        broker=broker.name,
         ports=Ports(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
     )
     runtime.metrics.sources.append(notifier.gauges)

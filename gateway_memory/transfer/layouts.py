@@ -1,7 +1,6 @@
 """Read importable data from disk: memories, our own export, or the conversations of another program, by its format.
 
-A layout of another package is an entry point of the group `gateway_memory.layouts`: a function that takes the path and
-the zone (`tzinfo`, None for the host's) and yields dicts in the form of our JSON lines, see docs/import.md.
+A layout of another package (`Layout` in `parts.py`) yields dicts in the form of our JSON lines, see docs/import.md.
 
 An invalid line yields a `Problem` with its place, and the import continues.
 """
@@ -12,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from extractor import CATEGORIES, Doubt, clean, written
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import json_of, local_time, noon_of
+from gateway_memory.ground.brought import brought, part_of
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
@@ -297,8 +296,6 @@ def _time(value: object, default: float, zone: tzinfo | None) -> float:
 
 # The layouts by name, and which one a path has.
 
-GROUP: Final = "gateway_memory.layouts"
-
 
 class _Names(tuple[str, ...]):
     """Names of layouts. It contains those of other packages too, for which it looks only when they are named."""
@@ -306,16 +303,11 @@ class _Names(tuple[str, ...]):
     __slots__ = ()
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in installed_layouts()
+        return super().__contains__(name) or name in brought("layout")
 
 
 LAYOUTS: Final = _Names(dict.fromkeys(("cursor-memory", "openclaw", "jsonl", *HISTORIES, "auto")))
 """What can be named: each of ours, and "auto"."""
-
-
-def installed_layouts() -> dict[str, metadata.EntryPoint]:
-    """Return the layouts of other packages by name."""
-    return {each.name: each for each in metadata.entry_points(group=GROUP)}
 
 
 def layout_of(path: Path) -> str:
@@ -404,7 +396,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
 
 
 def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
-    entry, number = installed_layouts()[layout], 0
+    entry, number = part_of("layout", layout), 0
     try:
         for number, row in enumerate(entry.load()(path, zone), 1):
             yield _item(row, f"{path}: row {number}", path.stat().st_mtime, zone)

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.settings import EmbedderSettings, installed_encoders
+from gateway_memory.ground.brought import part_of
+from recall.settings import EmbedderSettings
 from recall.tables import table
 
 # Vectors as they are stored: bytes, with a scale for each vector.
@@ -222,8 +223,4 @@ def bundled_encoder(*_: object, **__: object) -> BundledEncoder:
 
 def installed_encoder(settings: EmbedderSettings, **_: object) -> GivenEncoder:
     """Make the encoder that another package brings under the provider's name. Raises LookupError: two bring one."""
-    entry, *others = installed_encoders(settings.provider)
-    if others:
-        packages = ", ".join(each.dist.name if each.dist else each.value for each in (entry, *others))
-        raise LookupError(f"several packages bring an encoder named {settings.provider!r}: {packages}")
-    return GivenEncoder(entry.load()(settings))
+    return GivenEncoder(part_of("encoder", settings.provider).load()(settings))

@@ -30,8 +30,7 @@ from gateway_memory.edge.phrases import say
 from gateway_memory.identity import session_types
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
-from gateway_memory.serving.mcp import mcp_routes, open_context
-from gateway_memory.serving.page.mount import page_routes
+from gateway_memory.serving.mcp import open_context
 from gateway_memory.serving.server import serve
 from gateway_memory.store.disk.own import NotOwnError, Owned
 from gateway_memory.transfer.deletion import Deletion
@@ -164,7 +163,7 @@ async def test_the_service_shows_it_on_the_page_and_serves_it_to_its_clients(
     addresses: asyncio.Queue[str] = asyncio.Queue()
     config, workspace = load_config(Path(place[3])), Path(place[1])
     config = serve_options(config, workspace=workspace, default=workspace, host=None, port=None, socket=None)
-    serving = asyncio.create_task(serve(config, started=addresses.put_nowait, extensions=[mcp_routes, page_routes]))
+    serving = asyncio.create_task(serve(config, started=addresses.put_nowait))
     url = await asyncio.wait_for(addresses.get(), seconds(30))
     host = host_token_path(workspace)
     try:

@@ -390,7 +390,7 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
 
     config = load_config(written(tmp_path))
     config = serve_options(config, workspace=tmp_path, default=tmp_path, host=None, port=0, socket=None)
-    running = asyncio.create_task(serve(config, started=started, extensions=[extension]))
+    running = asyncio.create_task(serve(config, started=started, surfaces=[extension]))
     await asyncio.wait_for(listening.wait(), seconds(20))
     _, token = ClientTokens(tmp_path).add(resolve_scope(user="zoe", room=None), "")
     async with httpx2.AsyncClient(base_url=found["url"]) as client:

@@ -130,7 +130,7 @@ def test_five_mistakes_are_five_messages_with_path_line_and_what_was_expected() 
         ("autoRecall: {min_score: 1}", 'unknown key; did you mean "minScore"?'),
         ("autoRecall: {MINSCORE: 1}", 'unknown key; did you mean "minScore"?'),
         ("minScore: 1", "unknown key; it belongs at agents.defaults.memorySync.autoRecall.minScore"),
-        ("notify: {frobnicate: 1}", "unknown key; known here: enabled, injectSummary, maxPendingUpdates"),
+        ("notify: {frobnicate: 1}", "unknown key; known here: enabled, broker, injectSummary"),
     ],
 )
 def test_a_mistake_says_what_was_expected(body: str, message: str) -> None:

@@ -55,6 +55,6 @@ def test_memories_of_one_process_share_it(encoder: BundledEncoder) -> None:
 
 def test_of_two_packages_that_bring_one_encoder_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     both = [EntryPoint("letters", f"{package}:make", "gateway_memory.encoders") for package in ("one", "two")]
-    monkeypatch.setattr("recall.encoding.encoder.installed_encoders", lambda _: both)
-    with pytest.raises(LookupError, match="an encoder named 'bundled': one:make, two:make"):
+    monkeypatch.setattr("gateway_memory.ground.brought.brought", lambda _: {"bundled": both})
+    with pytest.raises(LookupError, match="the encoder 'bundled': one:make, two:make"):
         installed_encoder(EmbedderSettings())

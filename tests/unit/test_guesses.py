@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.commands.dispatch import COMMANDS, NAMES, find
+from gateway_memory.commands import dispatch
+from gateway_memory.commands.dispatch import COMMANDS, find
 from gateway_memory.config.settings import MemorySync, ReviewSettings
 from gateway_memory.edge.phrases import texts
 from gateway_memory.ground.tables import simplified
@@ -36,7 +37,7 @@ async def session(memory: GatewayMemory) -> Session:
 
 @pytest.mark.parametrize(("typed", "meant", "given"), GUESSES, ids=[typed for typed, *_ in GUESSES])
 def test_a_guess_reaches_the_command_that_is_meant(typed: str, meant: str, given: str) -> None:
-    read = NAMES.read(typed)
+    read = dispatch.read(typed)
     if meant == "-":
         assert read is None
         return
@@ -69,8 +70,8 @@ def test_the_commands_that_phrases_name_exist() -> None:
 
 def test_words_that_would_match_slowly_are_read_at_once() -> None:
     for words in ("我的" * 4000, "吗 " * 4000, "please " * 1000, "什么都有" * 2000, "a" * 100_000):
-        NAMES.read(f"/memory 暂停{words}咖啡")
-        NAMES.read(f"/memory {words}咖啡")
+        dispatch.read(f"/memory 暂停{words}咖啡")
+        dispatch.read(f"/memory {words}咖啡")
 
 
 def proposed(answer: str | None) -> list[str]:
@@ -119,7 +120,7 @@ async def test_sixty_guesses_of_another_hand_are_done_or_proposed(tmp_path: Path
         for typed, meant in rows:
             language = "zh" if re.search("[一-鿿]", typed) else "en"
             session = await memory.start_session(f"of {language}", user=OWNER)
-            read = NAMES.read(typed)
+            read = dispatch.read(typed)
             assert read is not None
             names = [read.command.name] if read.command else proposed(await memory.command(session, typed))
             found = [find(name) for name in names]

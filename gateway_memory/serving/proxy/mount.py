@@ -367,8 +367,9 @@ def _preflight(headers: Headers) -> Response:
 
 
 @asynccontextmanager
-async def proxy_routes(settings: ProxySettings, service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
+async def proxy_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
     """Yield the routes of the proxy; none where the config names no upstream."""
+    settings = service.proxy
     if not settings.upstream:
         yield []
         return
