@@ -11,14 +11,14 @@ from extractor import has_han
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.edge.prompts import Prompts
-from gateway_memory.identity import session_types
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.validity import Told
 from notifier import Inbox
 
 if TYPE_CHECKING:
-    from gateway_memory.store.plan import MemoryRecord
+    from gateway_memory.store.memory_record import MemoryRecord
     from gateway_memory.store.report import ReplyReport, Requested
     from gateway_memory.store.withheld import Withheld
 
@@ -118,11 +118,6 @@ class InContext:
         self.open_with(text, [])
         for block in blocks:
             self.tell(block)
-
-    def rest(self) -> None:
-        """Drop the texts that were placed: whoever places again reads them from the journal."""
-        self._clear()
-        self._opening, self._opening_told, self.is_placed = "", Told(), False
 
     def tell(self, block: str) -> None:
         """Record the text of a block that was injected. It stays in the context unless that is ephemeral."""
@@ -460,7 +455,7 @@ class SessionRegistry:
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
         self._placed: OrderedDict[str, Session] = OrderedDict()
-        """The sessions that know what was placed in their conversations, the least recently asked first."""
+        """The sessions of conversations that are sent with each request, the least recently asked first."""
 
     def get(self, key: str, scope: Scope, origin: Scope | None = None, joined: tuple[Scope, ...] = ()) -> Session:
         """Return the key's session in a scope. Create it if there is none.
@@ -507,14 +502,19 @@ class SessionRegistry:
         """Register a session that was opened."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
-    def placed(self, session: Session) -> None:
-        """Record that a session knows what was placed in its conversation. Beyond some, the least recent one rests."""
+    def placed(self, session: Session) -> Session | None:
+        """Record that a session was asked what was placed in it. Return one that rests, beyond some of them.
+
+        It is no longer known here, and stays open in the journal: its next message resumes it, as after a restart.
+        """
         self._placed[session.session_id] = session
         self._placed.move_to_end(session.session_id)
-        if len(self._placed) > _MOST_PLACED:
-            _, least = self._placed.popitem(last=False)
-            least.in_context.rest()
-            least.opening_state = None
+        if len(self._placed) <= _MOST_PLACED:
+            return None
+        _, least = self._placed.popitem(last=False)
+        least.close()
+        self.closed(least)
+        return least
 
     def move(self, session: Session, scope: Scope) -> None:
         """Move a session that is not open to another scope, for its next start."""

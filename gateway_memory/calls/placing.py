@@ -72,7 +72,8 @@ class PlacingCalls(ConversationCalls):
             session.in_context.is_placed = True
             if opening != session.opening:  # it was placed before this process started, or before the session rested
                 session.in_context.reopen(opening, blocks.values())
-        session.registry.placed(session)
+        if rests := session.registry.placed(session):
+            opened.bus.unsubscribe(rests.session_id)
         return Placement(
             opening=opening,
             blocks=blocks,

@@ -80,11 +80,13 @@ async def test_a_conversation_that_rests_goes_on_as_before(
     await keep(memory, "Remember that the spare key is at the bakery.")
     second = await memory.place(session, "Where is the spare key?", message_id="m2")
     await memory.place(other, "Good evening", message_id="m1")
-    assert session.opening == "", "it rests"
+    assert not session.is_open, "it rests"
+    await keep(memory, "Remember that the ladder is with Zoe.")
     third = await memory.place(session, "So where is the spare key?", message_id="m3")
     assert third.opening == first.opening == session.opening
     assert third.blocks["m2"] == second.blocks["m2"]
     assert "bakery" not in third.blocks.get("m3", "")
+    assert "Zoe" in third.blocks["m3"], "what was learnt meanwhile"
 
 
 async def test_what_was_forgotten_since_leaves_what_was_placed(memory: GatewayMemory) -> None:
