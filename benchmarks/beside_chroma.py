@@ -30,7 +30,7 @@ from recall_quality import epoch_of, lines_of
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.transfer.items import EpisodeItem, Item, MemoryItem
 from recall.encoding.encoder import bundled_encoder
 

@@ -27,7 +27,7 @@ from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
-from gateway_memory.config.load import expected, known_keys, known_paths
+from gateway_memory.config.keys import expected, known_keys, known_paths
 from gateway_memory.config.scan import KeyPath
 from gateway_memory.edge.config_reference import MEMORY, meanings, named, reference_text
 from gateway_memory.edge.phrases import CHAT, SHELL, Language, translated

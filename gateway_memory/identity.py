@@ -1,64 +1,14 @@
-"""Who is speaking: session keys, what a host knows of a message's sender and chat, and the rules. Pure."""
+"""Who is speaking. Pure: the same facts and settings always give the same answer."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import quote
 
-from extractor import clean
-from gateway_memory.config.settings import CHOSEN_IDS, Address, IdentitySettings, address_of, channel_name, normalized
+from gateway_memory.config.identity import CHOSEN_IDS, Address, IdentitySettings, address_of, channel_name, normalized
+from gateway_memory.edge.chats import Chat, chat_of_id, chat_of_key, plain_name
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import OWNER, Owner, Scope, Whose, is_name, resolve_scopes
-
-# What a session key says: its kind, its agent, and the key as it may be stored.
-
-_ALSO: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("direct", "group", "cron", "hook", "node", "subagent", "acp"), ()),
-    "dm": ("direct",),
-    **dict.fromkeys(("channel", "room"), ("group",)),
-}
-"""The kinds in OpenClaw's session keys, and the additional types of each."""
-KINDS: Final = (*_ALSO, "thread")
-"""The types that a session may have, besides names in its key."""
-_KIND_WITHIN: Final = 3
-"""A kind follows at most a channel and an account."""
-
-
-def without_secrets(key: str) -> str:
-    """Return a session key without secrets. A digest keeps it unique."""
-    cleaned = clean(key)
-    if not (cleaned.secrets or cleaned.private_spans):
-        return key
-    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).hexdigest()
-    return f"{cleaned.text}#{digest}"
-
-
-def session_types(key: str, scope: Scope) -> tuple[str, ...]:
-    """Return the types of a session for `excludeSessionTypes`, the most specific first.
-
-    The function reads OpenClaw's documented keys: `agent:<id>:<main key>`,
-    `agent:<id>:[<channel>:[<account>:]]direct:<peer>` (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with an
-    optional `:thread:<id>` or `:topic:<id>`, `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`,
-    `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
-    key is a direct conversation.
-    """
-    if scope.kind.session_type:
-        return (scope.kind.session_type,)
-    parts = key.lower().split(":")
-    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
-    parts = parts[2:] if is_agent else parts
-    if parts[0].startswith("node-"):
-        return ("node",)
-    # A peer may be named "group" or "cron". The kind is the first such word with something after it.
-    at = next((at for at, part in enumerate(parts[:_KIND_WITHIN]) if part in _ALSO and parts[at + 1 :]), None)
-    if at is None:
-        return (*reversed(parts[:2]), "direct") if is_agent else ("direct",)
-    threaded = ("thread",) if {"thread", "topic"} & set(parts[at + 2 : -1]) else ()
-    return (parts[at], *_ALSO[parts[at]], *threaded)
-
-
-# What a host knows of a message's sender, and who that is.
 
 _FLAG = "is_owner"
 _SHOWN = ("sender_name", "chat_title")
@@ -170,97 +120,6 @@ def checked(facts: Facts) -> CheckedFacts:
 
 _COMPARED: Final = tuple(each.name for each in fields(CheckedFacts) if each.name != _FLAG)
 
-
-# What a session key and a chat's id say about the chat of a message: a direct chat with a peer, or a room.
-#
-# Neither proves who is speaking. They only tell when the sender is not in a chat of their own.
-
-_DIRECT_IN_KEYS: Final = frozenset({"direct", "dm"})
-_ROOMS_IN_KEYS: Final = frozenset({"group", "channel", "room"})
-_PEERS: Final = frozenset({"direct", "dm", "peer", "user"})
-_OPAQUE: Final = frozenset({"channel", "chat", "conversation", "group", "room", "thread"})
-_NAMED_BY_PEER: Final = frozenset("imessage irc line nostr signal sms telegram whatsapp".split())
-"""Channels whose direct chats have the id of the peer."""
-_NAMED_APART: Final = frozenset(
-    "dingtalk discord feishu googlechat lark matrix mattermost msteams qq rocketchat slack teams wecom zulip".split()
-)
-"""Channels whose direct chats have ids of their own, which do not tell the peer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chat:
-    """A chat as a key or an id names it. kind: "" if it can't be told. peers: the forms of a direct chat's peer's id.
-
-    channel: the channel that it names, or "". guessed: nothing says that the id is that of a peer.
-    """
-
-    kind: Literal["", "direct", "room"] = ""
-    peers: frozenset[str] = frozenset()
-    channel: str = ""
-    guessed: bool = False
-
-
-def chat_of_key(key: str) -> Chat:
-    """Return the chat that a session key names.
-
-    The function reads OpenClaw's keys (`agent:<id>:[<channel>:[<account>:]]direct:<peer>`, `…:group:<id>`). Any other
-    key is the host's own, and names nothing.
-    """
-    head, *parts = key.split(":")
-    if head.lower() != "agent":
-        return Chat()
-    parts = parts[1:]
-    words = [part.lower() for part in parts]
-    kinds = _DIRECT_IN_KEYS | _ROOMS_IN_KEYS
-    at = next((at for at, word in enumerate(words[:_KIND_WITHIN]) if word in kinds and words[at + 1 :]), None)
-    if at is None:
-        return Chat()
-    named = channel_name(parts[0]) if at else ""
-    if words[at] in _ROOMS_IN_KEYS:
-        return Chat(kind="room", channel=named)
-    peer = parts[at + 1 :]
-    thread = next((cut for cut, word in enumerate(words[at + 1 :]) if word in ("thread", "topic") and cut), None)
-    return Chat(
-        kind="direct", peers=frozenset({_plain(":".join(peer)), _plain(":".join(peer[:thread]))}), channel=named
-    )
-
-
-def chat_of_id(chat: str, channel: str, *, own_ids: bool) -> Chat:
-    """Return the direct chat that an id names: `<peer>`, `<channel>:<peer>` or `user:<peer>`.
-
-    channel: the message's channel. own_ids: whether direct chats there have ids of their own.
-    """
-    head, _, peer = chat.partition(":")
-    named = ""
-    if peer and _is_channel(head, channel):
-        named, chat = channel_name(head), peer
-        head, _, peer = chat.partition(":")
-    if peer and head.lower() in _PEERS:
-        return Chat(kind="direct", peers=frozenset({_plain(peer)}), channel=named)
-    where = named or channel
-    guessed = where not in _NAMED_BY_PEER
-    own_ids = guessed and ((own_ids and where == channel) or where in _NAMED_APART)
-    if not chat or (":" in chat and head.lower() in _OPAQUE) or own_ids:
-        return Chat(channel=named)
-    return Chat(kind="direct", peers=frozenset({_plain(chat)}), channel=named, guessed=guessed)
-
-
-def _is_channel(word: str, channel: str) -> bool:
-    name = channel_name(word)
-    return bool(name) and (name == channel or name in _NAMED_BY_PEER or name in _NAMED_APART)
-
-
-def _plain(identity: str) -> str:
-    """Return an id without case, and a telephone number without the signs around it."""
-    plain = channel_name(identity)
-    bare = plain.removesuffix("@s.whatsapp.net").removesuffix("@c.us").removeprefix("+")
-    return bare if bare.isdecimal() else plain
-
-
-# The rules that tell who is speaking. Pure: the same facts and settings always give the same answer.
-#
-# Whatever is unclear is refused. Two statements about one sender that differ are unclear, and so is a sender who is
-# in a direct chat that belongs to somebody else.
 
 _DIRECT_TYPES: Final = frozenset({"direct", "dm", "im", "p2p", "private"})
 _ROOM_TYPES: Final = frozenset({"channel", "forum", "group", "room", "supergroup", "thread", "topic"})
@@ -380,7 +239,7 @@ def _elsewhere(known: CheckedFacts, whose: set[Owner | str], chat: Chat, what: s
     if not chat.kind:
         return f"{what} names another channel than the message's" if other else ""
     ids = {known.person, "" if other else known.sender_id, *(claim for claim in whose if isinstance(claim, str))} - {""}
-    if not chat.peers.isdisjoint(map(_plain, ids)):  # keys may be in lower case
+    if not chat.peers.isdisjoint(map(plain_name, ids)):  # keys may be in lower case
         return ""
     if not chat.guessed:
         advice = "what an operator says belongs in a chat of the operator's own"

@@ -19,7 +19,8 @@ from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import get_logger, local_now
-from gateway_memory.ground.runtime import Metrics, Runtime
+from gateway_memory.ground.metrics import Metrics
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Extract, Reranker
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.exporter import Exporter

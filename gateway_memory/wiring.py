@@ -14,11 +14,13 @@ from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.intake import TurnIntake
-from gateway_memory.capture.lifecycle import Lifecycle, Retention, Saver
+from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.processor import BatchStage, TurnProcessor
 from gateway_memory.capture.reader import Models, Reader
+from gateway_memory.capture.retention import Retention
 from gateway_memory.capture.ruling import RulesStage
+from gateway_memory.capture.saver import Saver
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
@@ -31,15 +33,18 @@ from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.context.trial import Trials
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.ground import get_logger
-from gateway_memory.ground.runtime import Runtime, begin_in_background, compute_threads, run_in_background
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import begin_in_background, compute_threads, run_in_background
 from gateway_memory.parts import Extract, Reranker, make
 from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.plan import ReceiptLine
-from gateway_memory.sync.peers import HealthKeeper, Peers, check_watching, watch
+from gateway_memory.sync.health import HealthKeeper
+from gateway_memory.sync.peers import Peers
 from gateway_memory.sync.storage import Storage, open_storage
+from gateway_memory.sync.watching import check_watching, watch
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Backlog, Importer
 from gateway_memory.transfer.links import ContentLinker, LinkBook, SessionEnds

@@ -1,18 +1,15 @@
 # The public names by the module that has them. A test compares them with those of `__init__.py`.
 
-from .events import Announcer as Announcer
-from .events import Bus as Bus
-from .events import BusChannel as BusChannel
-from .events import Channel as Channel
+from .bus import Bus as Bus
+from .bus import Inbox as Inbox
+from .bus import Stream as Stream
+from .bus import Subscription as Subscription
+from .channels import Announcer as Announcer
+from .channels import BusChannel as BusChannel
+from .channels import Channel as Channel
 from .events import Event as Event
-from .events import EventLog as EventLog
-from .events import Inbox as Inbox
 from .events import MemoryChange as MemoryChange
 from .events import NotifierError as NotifierError
-from .events import NotifierStatus as NotifierStatus
-from .events import Ports as Ports
-from .events import Stream as Stream
-from .events import Subscription as Subscription
 from .events import decode as decode
 from .events import encode as encode
 from .events import journal_of as journal_of
@@ -22,6 +19,9 @@ from .mqtt import LinkError as LinkError
 from .mqtt import MqttBroker as MqttBroker
 from .mqtt import credentials as credentials
 from .notifier import Notifier as Notifier
+from .ports import EventLog as EventLog
+from .ports import NotifierStatus as NotifierStatus
+from .ports import Ports as Ports
 from .sender import Link as Link
 from .settings import MqttSettings as MqttSettings
 from .settings import NotifierSettings as NotifierSettings

@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from gateway_memory.ground import get_logger
-from notifier.events import Event, EventLog, NotifierError, NotifierStatus, Ports, State
+from notifier.events import Event, NotifierError
+from notifier.ports import EventLog, NotifierStatus, Ports, State
 from notifier.receiver import REQUESTED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
 from notifier.wire import Wire

@@ -11,7 +11,8 @@ from typing import Final, Generic, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from gateway_memory.ground import get_logger
-from notifier.events import Event, EventLog, Ports, journal_of
+from notifier.events import Event, journal_of
+from notifier.ports import EventLog, Ports
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 
 log = get_logger(__name__)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Never, Protocol
 
-from notifier.events import Event, EventLog
+from notifier.events import Event
+from notifier.ports import EventLog
 from notifier.wire import Wire
 
 _BATCH: Final = 100

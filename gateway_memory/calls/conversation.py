@@ -23,10 +23,12 @@ from gateway_memory.edge.content import (
     texts_of,
     well_formed,
 )
+from gateway_memory.edge.session_key import without_secrets
 from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
 from gateway_memory.ground import get_logger
-from gateway_memory.ground.runtime import Metrics, Runtime
-from gateway_memory.identity import Facts, Refused, Speaker, sender_in_room, who, without_secrets
+from gateway_memory.ground.metrics import Metrics
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.identity import Facts, Refused, Speaker, sender_in_room, who
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import FEATURES, Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name

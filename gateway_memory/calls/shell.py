@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from extractor import traits_of
 from gateway_memory.calls.memories import MemoryCalls
-from gateway_memory.commands.command import Answer
+from gateway_memory.commands.answers import Answer
 from gateway_memory.edge.phrases import CHAT, SHELL, Language
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from recall import asks_what_was

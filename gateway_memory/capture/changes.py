@@ -1,280 +1,38 @@
-"""Changes by request: correct, pin, undo, expire, save, approve, reject. Each is one plan."""
+"""Changes by request: forget, correct, pin, undo, and what agents save."""
 
-import asyncio
-from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from heapq import nlargest
-from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate, Decision, traits_of
+from extractor import Candidate, traits_of
 from gateway_memory.capture.asking import Answers
 from gateway_memory.capture.executor import (
-    Draft,
     PlanExecutor,
-    decided,
-    drafted,
-    in_time,
-    known,
-    record_of_candidate,
     source_of,
 )
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
-from gateway_memory.capture.reader import NEAREST
 from gateway_memory.capture.renamer import Renamer
+from gateway_memory.capture.saves import Saves
+from gateway_memory.capture.undoing import MemoryState, UndoRefused, inverse
 from gateway_memory.ground.holds import holds_of, plain_of, with_note
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.speakers import NOBODY, Sender, unnamed
-from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import (
-    EXCHANGE,
-    TALK,
-    UNWRITTEN,
-    MemoryRecord,
-    Moved,
-    Plan,
-    ReceiptLine,
-    Retired,
-    Review,
-    Settled,
-)
+from gateway_memory.store.memory_record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord
+from gateway_memory.store.plan import Plan, ReceiptLine, Retired
 from gateway_memory.store.report import Rated, Verdict
+from gateway_memory.store.reviewed import Review, Settled
 from gateway_memory.sync.episodes import turn_of
 from gateway_memory.sync.storage import Storage
-from recall import Near, Stored
-
-# Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryState:
-    """The state of a memory and its replacement in the journal, and its text in the files ("" if gone)."""
-
-    state: str
-    replaced_by: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoRefused:
-    """The reason why the newest change is not undone: a person has edited everything that it added.
-
-    edited: (the memory as stored, its current text or "" if deleted).
-    earlier: a memory whose change can be undone instead, or None.
-    """
-
-    at: float
-    edited: tuple[tuple[MemoryRecord, str], ...]
-    earlier: MemoryRecord | None = None
-
-
-def inverse(
-    change: UndoEntry,
-    states: Mapping[str, MemoryState],
-    placed: Mapping[str, MemoryRecord],
-    again: tuple[Settled, ...] = (),
-    *,
-    at: float,
-    only: str = "",
-) -> Plan | UndoRefused | None:
-    """Return the plan that undoes a change, or None if nothing of it is active any more.
-
-    Later edits by hand are kept.
-
-    states: the current states of the change's memories.
-    placed: the moved memories, as the files have them.
-    again: the candidates that the change settled, and that wait again.
-    at: epoch seconds.
-    only: restrict the undo to this memory, with its replacement or what it replaced.
-    """
-    plan = change.plan
-    # What an import recorded as replaced was never in these files.
-    replaced = () if plan.stage == "import" else plan.retired
-    gone = MemoryState(state="")
-    present = [memory for memory in plan.added if states.get(memory.id, gone).state in ("active", "deleted")]
-    added = [memory for memory in present if states[memory.id].text in (memory.text, "")]
-    removed = {memory.id for memory in added}
-    retired = [
-        item
-        for item in replaced
-        if (state := states.get(item.memory.id)) and (state.state, state.replaced_by) == (item.state, item.replaced_by)
-        if not item.replaced_by or item.replaced_by in removed
-    ]
-    if only:
-        ids = {only} | {item.replaced_by for item in retired if item.memory.id == only}
-        # Summaries that contained the forgotten text follow it.
-        present = [memory for memory in present if memory.id in ids]
-        added = [memory for memory in added if memory.id in ids or memory.type == "S"]
-        retired = [
-            item
-            for item in retired
-            if item.memory.id == only or item.replaced_by in ids - {""} or item.memory.type == "S"
-        ]
-    moved = [
-        Moved(memory=replace(now, file=item.source), source=now.file)
-        for item in plan.moved
-        if (now := placed.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
-    ]
-    # A memory that was deleted by hand only matters for what it had replaced.
-    freed = {item.replaced_by for item in retired}
-    added = [memory for memory in added if states[memory.id].text or memory.id in freed]
-    # The candidates wait again only if all that the change added is taken back.
-    settled = () if only or len(added) < len(plan.added) else again
-    if not added and not retired and not moved and not settled:
-        edited = tuple((memory, states[memory.id].text) for memory in present)
-        return UndoRefused(at=plan.at, edited=edited) if edited else None
-    whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
-    whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
-    outcomes = [ReceiptLine(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
-    outcomes += [ReceiptLine(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
-    outcomes += [ReceiptLine(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
-    outcomes += [ReceiptLine(turn=0, action="waits", reason="undone", id=each.id) for each in settled]
-    return Plan(
-        scope=plan.scope,
-        folder=plan.folder,
-        stage="undo",
-        at=at,
-        added=tuple(replace(item.memory) for item in retired if item.memory.category not in UNWRITTEN),
-        retired=(
-            # What waits for review again is not withheld where it was said.
-            *(Retired(memory=memory, state="retracted" if settled else "undone") for memory in added),
-            # It was never a memory and becomes none: it is only no longer withheld.
-            *(replace(item, state="expired") for item in retired if item.memory.category in UNWRITTEN),
-        ),
-        moved=tuple(moved),
-        outcomes=tuple(outcomes),
-        restores=change.patches if whole else (),
-        settled=settled,
-    )
-
+from recall import Stored
 
 _DAY_SECONDS: Final = 86400.0
 UNDONE_WITHIN: Final = 200
 """The number of newest changes that an undo considers."""
-
-
-# Facts that agents save: calls for one scope that come together share one write of its files.
-
-_AT_ONCE: Final = 64
-_OF_THE_GROUP: Final = "#"
-"""Stands for the id of a memory that has none yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Save:
-    """One call. `source` has the id 0."""
-
-    source: PendingTurn
-    candidate: Candidate
-    outcome: asyncio.Future[ReceiptLine]
-
-
-class Saves:
-    """Merges candidates from agents. Each call has a plan, and so a receipt and an undo, of its own.
-
-    A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
-    """
-
-    def __init__(self, runtime: Runtime, merger: Merger, executor: PlanExecutor) -> None:
-        self._runtime = runtime
-        self._merger = merger
-        self._executor = executor
-        self._waiting: dict[str, deque[_Save]] = {}
-        self._working: set[asyncio.Task[None]] = set()
-
-    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> ReceiptLine:
-        """Merge one candidate, and return the outcome.
-
-        Raises:
-            StoreError, RecallError: it could not be written.
-        """
-        candidate = in_time(candidate, self._runtime.date_of(source.at))
-        save = _Save(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
-        self._merger.expect(candidate)  # beside the group that is being written
-        if scope.key not in self._waiting:
-            self._waiting[scope.key] = deque()
-            working = asyncio.create_task(self._work(scope), name="gateway-memory-saves")
-            self._working.add(working)
-            working.add_done_callback(self._working.discard)
-        self._waiting[scope.key].append(save)
-        return await save.outcome
-
-    async def _work(self, scope: Scope) -> None:
-        """Save what waits for a scope, group by group."""
-        waiting = self._waiting[scope.key]
-        group: list[_Save] = []
-        try:
-            while waiting:
-                try:
-                    async with self._executor.writing(scope):
-                        group = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                        group = [save for save in group if not save.outcome.cancelled()]
-                        rest = await self._save(scope, group)
-                    waiting.extendleft(reversed(rest))
-                except Exception as error:  # noqa: BLE001 - it belongs to the callers
-                    for save in group or [*waiting]:
-                        _fail(save, error)
-                    if not group:
-                        waiting.clear()
-                group = []
-        finally:
-            del self._waiting[scope.key]
-            for save in (*group, *waiting):
-                save.outcome.cancel()
-
-    async def _save(self, scope: Scope, group: Sequence[_Save]) -> Sequence[_Save]:
-        """Save the first calls of a group that do not touch each other's memories; return the others."""
-        near = await self._merger.near(
-            scope, [save.candidate for save in group], [save.source.speaker for save in group]
-        )
-        decisions = await compute(_decisions, group, near)
-        room = await self._merger.room(scope)
-        drafts: dict[_Save, Draft] = {}
-        for save, nearest, decision in zip(group, near, decisions, strict=True):
-            replaces = decision is None or decision.action in ("update", "supersede")
-            if decision is None or (replaces and drafts):
-                break
-            draft, by_id = Draft(scope, "save", room=room), {each.stored.entry.id: each for each in nearest}
-            try:
-                await self._merger.draft_decision(save.source, save.candidate, decision, by_id, draft)
-            except Exception as error:  # noqa: BLE001 - it belongs to this caller alone
-                _fail(save, error)
-                continue
-            room, drafts[save] = draft.room, draft
-            if replaces:  # its undo restores the file exactly, so it is written alone
-                break
-        await self._executor.complete(*drafts.values())
-        for save, draft in drafts.items():
-            if not save.outcome.done():
-                save.outcome.set_result(draft.outcomes[-1])
-        return [save for save in group if not save.outcome.done()]
-
-
-def _decisions(group: Sequence[_Save], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
-    """Decide about each candidate of a group; None for one that concerns an earlier one of the group."""
-    decisions: list[Decision | None] = []
-    drafts = [record_of_candidate(save.candidate, save.source, identity=_OF_THE_GROUP, file="") for save in group]
-    for number, (save, nearest) in enumerate(zip(group, near, strict=True)):
-        earlier = (drafted(memory, save.candidate.content) for memory in drafts[:number])
-        compared = [known(each) for each in nearest] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
-        decision = decided(save.candidate, compared)
-        decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
-    return decisions
-
-
-def _fail(save: _Save, error: BaseException) -> None:
-    if not save.outcome.done():
-        save.outcome.set_exception(error)
-
-
-# Changes by request.
 
 
 class MemoryChanges(Changer):

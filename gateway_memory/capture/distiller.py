@@ -13,11 +13,11 @@ from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.ground import date_of, get_logger
 from gateway_memory.ground.holds import holds_of
-from gateway_memory.ground.runtime import compute
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
-from gateway_memory.store.journal.ledger import Uses
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.journal.uses import Uses
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.validity import Today
 
 log = get_logger(__name__)

@@ -22,19 +22,10 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import (
-    Cause,
-    MemoryRecord,
-    Moved,
-    Plan,
-    ReceiptLine,
-    Renamed,
-    Retired,
-    Review,
-    Settled,
-    State,
-)
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Renamed, Retired, State
 from gateway_memory.store.report import Rated
+from gateway_memory.store.reviewed import Review, Settled
 from gateway_memory.sync.follower import IMPORTANCE
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split

@@ -9,14 +9,16 @@ from gateway_memory.capture.executor import Draft, known
 from gateway_memory.capture.merger import Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.capture.requests import Request, memories_meant
-from gateway_memory.ground.runtime import compute
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.speakers import Sender
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord, Retired, Settled
+from gateway_memory.store.memory_record import EXCHANGE, SAID, TALK, UNWRITTEN, MemoryRecord
+from gateway_memory.store.plan import Retired
+from gateway_memory.store.reviewed import Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of, terms_of
 from recall import Near, Stored
 

@@ -7,13 +7,15 @@ from contextlib import suppress
 from typing import Final
 
 from extractor import Cleaned, answered, asked_secrets, clean, spoken, without_orders
-from gateway_memory.edge.content import clip, observed, tags_of
+from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.session import Session
+from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.names import OF_SCOPE
+from gateway_memory.store.journal.opened import Observation
 from gateway_memory.store.journal.requests import Request
-from gateway_memory.store.journal.sessions import NewTurn, Observation
 from gateway_memory.store.journal.speakers import NOBODY, Sender, own_text, prefix_of
 from gateway_memory.store.journal.store import Store
 

@@ -34,14 +34,17 @@ from extractor import (
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS, TWIN
 from gateway_memory.ground.holds import plain_of
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import MemoryRecord, Retired, Review, Settled
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Retired
+from gateway_memory.store.reviewed import Review, Settled
 from gateway_memory.sync.follower import record_of
 from gateway_memory.sync.storage import Storage
 from recall import Near, Stored, text_overlap

@@ -21,7 +21,8 @@ from gateway_memory.capture.requests import request_in
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.ground import get_logger
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState

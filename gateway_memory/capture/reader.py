@@ -32,13 +32,14 @@ from extractor import (
 from gateway_memory.capture.executor import known
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import plain_of
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.parts import Extract
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from recall import Near, Recaller, Stored
 
 log = get_logger(__name__)

@@ -16,7 +16,8 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.journal.speakers import Sender, name_in, prefix_of, told_as, unnamed
 from gateway_memory.store.journal.turns import PendingTurn
-from gateway_memory.store.plan import MemoryRecord, Moved, Renamed
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Moved, Renamed
 from gateway_memory.sync.storage import Storage
 from recall import RecallError
 

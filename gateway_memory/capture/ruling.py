@@ -11,7 +11,8 @@ from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.requests import request_in
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.sync.storage import Storage

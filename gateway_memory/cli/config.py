@@ -8,20 +8,16 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from gateway_memory.config.load import (
-    ConfigFileError,
-    ConfigProblem,
-    json_key,
-    line_of,
-    load_config,
-    read_text,
-)
+from gateway_memory.config.keys import json_key
+from gateway_memory.config.load import line_of, load_config, read_text
+from gateway_memory.config.mistakes import ConfigFileError, ConfigProblem
 from gateway_memory.config.scan import KeyPath, dotted, scan
-from gateway_memory.config.settings import Config, MemorySync, serve_options
+from gateway_memory.config.serving import serve_options
+from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
+from gateway_memory.edge.session_key import KINDS
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.identity import KINDS
 
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
 

@@ -30,8 +30,8 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, JOURNAL_FILE, journa
 from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
+from gateway_memory.store.journal.opened import SHARED_KEY
 from gateway_memory.store.journal.recovery import recover
-from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.episodes import is_episode_page, page_of
 from gateway_memory.sync.mqtt import broker_of, client_id, make_wire

@@ -12,7 +12,7 @@ from gateway_memory.calls.shell import answer_in_shell, settle
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.capture.requests import secret_note
 from gateway_memory.cli.options import named_of, whose_of
-from gateway_memory.commands.command import Answer
+from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.dispatch import find
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill

@@ -17,7 +17,7 @@ from typing import Final
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import WORKSPACE_VARIABLE, whose_of
 from gateway_memory.config.load import load_config
-from gateway_memory.config.settings import serve_options
+from gateway_memory.config.serving import serve_options
 from gateway_memory.connect.command import connection_to
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging

@@ -17,10 +17,12 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, digest_of, is_writable
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.journal.ledger import HistoryLine, Spent, Uses
+from gateway_memory.store.journal.ledger import HistoryLine, Spent
 from gateway_memory.store.journal.turns import Reply
+from gateway_memory.store.journal.uses import Uses
 from gateway_memory.store.markdown import with_marks
-from gateway_memory.store.plan import EXCHANGE, TALK, MemoryRecord, Receipt
+from gateway_memory.store.memory_record import EXCHANGE, TALK, MemoryRecord
+from gateway_memory.store.plan import Receipt
 from gateway_memory.store.validity import State
 from gateway_memory.sync.episodes import SPEAKERS, turn_of
 from gateway_memory.sync.follower import record_of

@@ -7,21 +7,10 @@ from typing import Any, Final
 from extractor import has_han
 from gateway_memory import parts
 from gateway_memory.capture.requests import request_in
-from gateway_memory.commands.command import Answer, Command, CommandPorts, NotDone, Option, Shell, phrase, shown
-from gateway_memory.commands.memories import (
-    clear,
-    coming,
-    coming_record,
-    correct,
-    export,
-    forget,
-    forget_last,
-    forget_named,
-    list_memories,
-    list_record,
-    pin,
-    remember,
-)
+from gateway_memory.commands.answers import Answer, NotDone, phrase, shown
+from gateway_memory.commands.command import Command, CommandPorts, Option, Shell
+from gateway_memory.commands.forgetting import clear, export, forget, forget_last, forget_named
+from gateway_memory.commands.memories import coming, coming_record, correct, list_memories, list_record, pin, remember
 from gateway_memory.commands.names import Names, Typed, behind_prefix, proposals
 from gateway_memory.commands.receipts import (
     history,

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from gateway_memory.capture.changes import UndoRefused
-from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, readable_time, shown
+from gateway_memory.capture.undoing import UndoRefused
+from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, readable_time, shown
+from gateway_memory.commands.command import CommandPorts
 from gateway_memory.edge.phrases import say
 from gateway_memory.ground import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
-from gateway_memory.store.plan import TALK, UNWRITTEN, Receipt
+from gateway_memory.store.memory_record import TALK, UNWRITTEN
+from gateway_memory.store.plan import Receipt
 from gateway_memory.store.report import Verdict
 from gateway_memory.store.summaries import SESSIONS_FILE
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from gateway_memory.commands.command import CommandPorts, NotDone, as_id, for_each, ids_in, iso_time, phrase, shown
+from gateway_memory.commands.answers import NotDone, as_id, for_each, ids_in, iso_time, phrase, shown
+from gateway_memory.commands.command import CommandPorts
 from gateway_memory.edge.content import as_query
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import Review
+from gateway_memory.store.reviewed import Review
 
 _LISTED: Final = 20
 _ALL: Final = frozenset({"all", "全部"})

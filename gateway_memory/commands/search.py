@@ -7,7 +7,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 
 from extractor import CATEGORIES
-from gateway_memory.commands.command import CommandPorts, NotDone, Option, iso_time, phrase, shown
+from gateway_memory.commands.answers import NotDone, iso_time, phrase, shown
+from gateway_memory.commands.command import CommandPorts, Option
 from gateway_memory.context.blocks import nothing_remembered
 from gateway_memory.context.finder import ARCHIVED, RECALLED, TERMS, Found
 from gateway_memory.edge.content import well_formed

@@ -1,6 +1,7 @@
 """`/memory pause`, `resume`, `on`, `off`, `link`, `unlink`: what a person sets for a session, or over channels."""
 
-from gateway_memory.commands.command import CommandPorts, NotDone, phrase, shown
+from gateway_memory.commands.answers import NotDone, phrase, shown
+from gateway_memory.commands.command import CommandPorts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.session import FEATURES, Feature, Session

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phrase, readable_time
+from gateway_memory.commands.answers import NotDone, iso_time, phrase, readable_time
+from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.receipts import counted, damage_rows
 from gateway_memory.context.start import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
@@ -13,7 +14,7 @@ from gateway_memory.ground import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.store.disk.workspace import journals_aside, left_out
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.peers import WorkspaceHealth
+from gateway_memory.sync.health import WorkspaceHealth
 
 # `/memory digest`: what was learnt, changed and forgotten in the last days.
 

@@ -1,200 +1,28 @@
-"""Read, check and show config.json5: its keys with their lines, its settings, or all of its mistakes at once.
+"""Loads a config file: its settings, or all of its mistakes at once."""
 
-The keys are derived from the dataclasses of the settings, which alone declare them.
-"""
-
-import dataclasses
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
-    ClassVar,
-    Final,
-    Literal,
-    NamedTuple,
-    get_args,
-    get_origin,
-    get_type_hints,
 )
 
 import pyjson5
-from annotated_types import Ge, Gt, Le, MinLen
 
+from gateway_memory.config.identity import MistakeAt
 from gateway_memory.config.scan import KeyPath, Scan, dotted, scan, syntax_mistake
-from gateway_memory.config.settings import Config, MemorySync, MistakeAt, ServeSettings, tuned
-from gateway_memory.errors import ConfigError
+from gateway_memory.config.settings import Config, tuned
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
-
-TUNED: Final[tuple[KeyPath, ...]] = (("autoRecall", "minScore"), ("autoRecall", "episodes", "minScore"))
-"""The keys below `memorySync` that the page sets, as `tuned` takes them over."""
-
-
-def json_key(field_name: str) -> str:
-    """Return the camelCase key of a field: memory_md_threshold is memoryMdThreshold."""
-    first, *rest = field_name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEntry:
-    """One entry of `agents.list`: an agent and what differs from the defaults for it."""
-
-    id: Annotated[str, MinLen(1)]
-    memory_sync: MemorySync = field(default_factory=MemorySync)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDefaults:
-    """`agents.defaults`."""
-
-    memory_sync: MemorySync = field(default_factory=MemorySync)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agents:
-    """`agents`, in OpenClaw's form."""
-
-    defaults: AgentDefaults = field(default_factory=AgentDefaults)
-    list: tuple[AgentEntry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigFile:
-    """The whole document. `__pydantic_config__` applies to every dataclass below it; pydantic is not imported here."""
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = {
-        "alias_generator": json_key,
-        "extra": "forbid",
-        "strict": True,
-        "allow_inf_nan": False,
-    }
-    agents: Agents = field(default_factory=Agents)
-    serve: ServeSettings = field(default_factory=ServeSettings)
-
-
-class _Slot(NamedTuple):
-    """The value at a path: its type, its constraints, and its description if the field has one."""
-
-    type: Any
-    constraints: tuple[object, ...] = ()
-    description: str = ""
-
-
-_LIMITS: Final = {Ge: "of at least", Gt: "above", Le: "of at most"}
-
-
-def expected(path: KeyPath) -> str:
-    """Say what the value at a known path must be, such as "a number from 0 to 1"."""
-    kind, constraints, description = _slot(path)
-    if description:
-        return description
-    if get_origin(kind) is Literal:
-        *first, last = (f'"{choice}"' for choice in get_args(kind))
-        return f"{', '.join(first)} or {last}" if first else last
-    if get_origin(kind) is tuple or dataclasses.is_dataclass(kind):
-        return "an object" if dataclasses.is_dataclass(kind) else "a list"
-    if kind is str:
-        return "a string that is not empty" if MinLen(1) in constraints else "a string"
-    name = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
-    limits = {type(each): dataclasses.astuple(each)[0] for each in constraints if isinstance(each, Ge | Gt | Le)}
-    if {Ge, Le} <= limits.keys():
-        return f"{name} from {limits[Ge]} to {limits[Le]}"
-    bounds = " and ".join(f"{words} {limits[limit]}" for limit, words in _LIMITS.items() if limit in limits)
-    return f"{name} {bounds}".strip()
-
-
-def known_keys(path: KeyPath) -> tuple[str, ...]:
-    """Return the keys that the object at a known path may hold."""
-    kind = _slot(path).type
-    return tuple(_fields(kind)) if isinstance(kind, type) and dataclasses.is_dataclass(kind) else ()
-
-
-def known_paths(path: KeyPath = ()) -> Iterator[KeyPath]:
-    """Yield the path of every key below `path`, its objects included; lists are not entered."""
-    for key in known_keys(path):
-        yield (*path, key)
-        yield from known_paths((*path, key))
-
-
-def suggestion(path: KeyPath) -> str:
-    """Suggest what an unknown key was meant to be: the outermost place of its name, or the nearest key beside it."""
-    *parent, wrong = path
-    assert isinstance(wrong, str)
-    beside = {key.lower(): key for key in known_keys(tuple(parent))}
-    plain = wrong.lower().replace("_", "")
-    elsewhere = [known for known in known_paths() if str(known[-1]).lower() == plain]
-    depth = min(map(len, elsewhere), default=0)
-    elsewhere = [known for known in elsewhere if len(known) == depth]
-    if plain not in beside and len(elsewhere) == 1:
-        return f"it belongs at {dotted(elsewhere[0])}"
-    near = get_close_matches(plain, beside, n=1)
-    if near:
-        return f'did you mean "{beside[near[0]]}"?'
-    return f"known here: {', '.join(beside.values())}"
-
-
-def _slot(path: KeyPath) -> _Slot:
-    slot = _Slot(ConfigFile)
-    for step in path:
-        if get_origin(slot.type) is Mapping:
-            slot = _Slot(get_args(slot.type)[1])
-        else:
-            slot = _Slot(get_args(slot.type)[0]) if isinstance(step, int) else _fields(slot.type)[step]
-    return slot
-
-
-@cache
-def _fields(settings_class: type) -> dict[str, _Slot]:
-    hints = get_type_hints(settings_class, include_extras=True)
-    slots = {}
-    for each in dataclasses.fields(settings_class):
-        kind, *constraints = (
-            get_args(hints[each.name]) if get_origin(hints[each.name]) is Annotated else [hints[each.name]]
-        )
-        slots[json_key(each.name)] = _Slot(kind, tuple(constraints), each.metadata.get("expected", ""))
-    return slots
-
-
-# The mistakes of a config file.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigProblem:
-    """One mistake: the dotted path of its key ("": the whole file), its line (if it has one), what was expected."""
-
-    path: str
-    line: int | None
-    message: str
-
-
-class ConfigFileError(ConfigError):
-    """All mistakes of one config file, by line. Its text has one mistake a line, as compilers print them."""
-
-    def __init__(self, source: str, problems: Sequence[ConfigProblem]) -> None:
-        self.source = source
-        self.problems = tuple(problems)
-        lines = (
-            (source if each.line is None else f"{source}:{each.line}", each.path, each.message) for each in problems
-        )
-        super().__init__("\n".join(": ".join(filter(None, parts)) for parts in lines))
-
-
-def _unreadable(source: str | Path, message: str, line: int | None = None) -> ConfigFileError:
-    return ConfigFileError(str(source), [ConfigProblem(path="", line=line, message=message)])
-
-
-# Check a config file: return its settings, or raise all of its mistakes at once.
+from gateway_memory.config.keys import TUNED, ConfigFile, expected, known_keys, suggestion
+from gateway_memory.config.mistakes import ConfigFileError, ConfigProblem, unreadable
 
 LONGEST_VALUE = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is shown
 UNKNOWN_KEY = "unexpected_keyword_argument"
@@ -215,7 +43,7 @@ def check_config(text: str, source: str) -> Config:
         raw = pyjson5.decode(text)
     except (pyjson5.Json5Exception, ValueError) as error:
         line, message = syntax_mistake(text, str(error.args[0]))
-        raise _unreadable(source, message, line) from None
+        raise unreadable(source, message, line) from None
     positions = scan(text)
     file, errors = _validated(_with_defaults(raw))
     problems = {
@@ -352,7 +180,7 @@ def load_config(path: str | Path | Mapping[str, Any] | None = None, *, own: Path
     try:
         text = json.dumps(path, indent=1, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise _unreadable(source, f"these are no settings as JSON has them: {error}") from None
+        raise unreadable(source, f"these are no settings as JSON has them: {error}") from None
     return check_config(text, source)
 
 
@@ -366,7 +194,7 @@ def _own_config(path: Path) -> Config:
     config = check_config(read_text(path), str(path))
     if config != tuned(Config(), config):
         names = " and ".join(dotted(each) for each in TUNED)
-        raise _unreadable(path, f"only {names} can stand in this file; name a file with the others by --config")
+        raise unreadable(path, f"only {names} can stand in this file; name a file with the others by --config")
     return config
 
 
@@ -375,11 +203,11 @@ def read_text(path: str | Path) -> str:
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
-        raise _unreadable(path, "there is no such file") from None
+        raise unreadable(path, "there is no such file") from None
     except OSError as error:
-        raise _unreadable(path, f"the file can't be read: {error.strerror}") from None
+        raise unreadable(path, f"the file can't be read: {error.strerror}") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _unreadable(path, f"expected UTF-8, found the byte 0x{content[error.start]:02x}", line) from None
+        raise unreadable(path, f"expected UTF-8, found the byte 0x{content[error.start]:02x}", line) from None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.config.settings import is_upstream
+from gateway_memory.config.service import is_upstream
 from gateway_memory.connect.gateways import GATEWAYS, Edit, Plan, Where
 from gateway_memory.edge.phrases import fill
 from gateway_memory.errors import UsageError, how_to_install

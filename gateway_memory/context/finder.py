@@ -20,7 +20,8 @@ from gateway_memory.context.hits import (
     strongest,
     told_hits,
 )
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.parts import Reranker
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session

@@ -33,17 +33,19 @@ from gateway_memory.context.opening_text import (
 )
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.ground import day_of, get_logger
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.session import OpeningState, Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of
+from gateway_memory.store.journal.opened import SHARED_KEY
 from gateway_memory.store.journal.reviews import Reviews
-from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
+from gateway_memory.store.journal.sessions import KnownSession
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, parse
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage

@@ -12,7 +12,8 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import Context, ContextBuilder, with_notice
 from gateway_memory.context.start import SessionStarter, Subscriptions
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground.runtime import Metrics, Runtime
+from gateway_memory.ground.metrics import Metrics
+from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Reranker
 from gateway_memory.session import Session, SessionRegistry, Who
 from gateway_memory.sync.storage import Storage

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 
 import pyjson5
 
-from gateway_memory.config.load import ConfigFileError, check_config
+from gateway_memory.config.load import check_config
+from gateway_memory.config.mistakes import ConfigFileError
 from gateway_memory.config.scan import KeyPath, Scan, has_comma, scan
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError

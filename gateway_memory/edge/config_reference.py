@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.config.load import adapter, json_key, known_paths
+from gateway_memory.config.keys import json_key, known_paths
+from gateway_memory.config.load import adapter
 from gateway_memory.config.scan import KeyPath, dotted, scan
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.phrases import Language, texts

@@ -10,7 +10,7 @@ from typing import Final
 
 from extractor import is_greeting, is_mostly_chinese, is_small_talk
 from gateway_memory.edge.phrases import texts
-from gateway_memory.store.journal.sessions import Observation
+from gateway_memory.store.journal.opened import Observation
 
 # The shell command of this installation, for prompts and hooks, which can't rely on the PATH.
 

@@ -200,11 +200,11 @@ def register(
     Raises:
         UsageError: the id is that of a gateway's session, which may belong to another person.
     """
-    from gateway_memory.store.journal import sessions  # most of what imports this module needs no journal
+    from gateway_memory.store.journal import opened  # most of what imports this module needs no journal
 
     project = joined.key if joined else ""
     with journal.transaction() as database:
-        known = sessions.register(database, session_id, hook_key(session_id), at, lives=lives, joined=project)
+        known = opened.register(database, session_id, hook_key(session_id), at, lives=lives, joined=project)
     if not known:
         raise UsageError("a session of this id is no editor's")
 

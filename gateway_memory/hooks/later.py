@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from extractor import asked_secrets, clean
-from gateway_memory.edge.content import clip, milliseconds_of, observed, tags_of, well_formed
+from gateway_memory.edge.content import milliseconds_of, well_formed
+from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.edge.transcript import Exchange, Part, parts_of, read_exchanges
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import HookInput, hook_key, register
-from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
-from gateway_memory.store.journal import sessions
+from gateway_memory.store.journal import opened
+from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.journal.sessions import NewTurn, Observation
+from gateway_memory.store.journal.opened import Observation
 
 # Feed the new exchanges of an editor's transcript to the journal, as a gateway's turns.
 
@@ -50,7 +52,7 @@ def feed(journal: JournalInPlace, event: HookInput, path: Path, now: float, *, r
     last = event.given.get("last_assistant_message")  # Claude Code's transcript may not contain it yet
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
     with journal.transaction() as database:
-        keep = _Keeping(event, sessions.switches(database, event.session_id))
+        keep = _Keeping(event, opened.switches(database, event.session_id))
     unread = journal.unread([each.id for each in exchanges])
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
@@ -106,7 +108,7 @@ def read_last_message(journal: JournalInPlace, event: HookInput, at: float) -> N
     text = event.given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
         with journal.transaction() as database:
-            sessions.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
+            opened.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
 
 
 def observations_of(lines: Iterable[bytes]) -> list[Observation]:
@@ -173,8 +175,8 @@ def before_compaction(event: HookInput) -> str:
     with _session(event) as (journal, pending):
         journal.add_injected(event.session_id, (), anew=True)  # what was injected may be gone
         with journal.transaction() as database:
-            observations = [*sessions.seen_in(database, OWNER_KEY, event.session_id), *pending]
-            is_used = sessions.has_left_anything(database, OWNER_KEY, event.session_id)
+            observations = [*opened.seen_in(database, OWNER_KEY, event.session_id), *pending]
+            is_used = opened.has_left_anything(database, OWNER_KEY, event.session_id)
     nothing = _transcript(event.given) is not None and not is_significant(observations) and not is_used
     if nothing or not event.settings()["sessions"]["stageSummaries"]:
         return ""
@@ -195,7 +197,7 @@ def followup(event: HookInput, status: object) -> str:
         if event.given.get("stop_hook_active") or event.given.get("loop_count"):  # it answers such a prompt
             return ""
         with journal.transaction() as database:
-            first = sessions.count_stop(database, event.session_id) <= 1
+            first = opened.count_stop(database, event.session_id) <= 1
         known = _transcript(event.given) is not None
 
         def is_worth_a_prompt(kept: list[Observation]) -> bool:
@@ -209,7 +211,7 @@ def followup(event: HookInput, status: object) -> str:
 def end(event: HookInput) -> None:
     """Close the session, and write its record unless it is saved. This also indexes new facts."""
     with _session(event, reached="end") as (journal, _), journal.transaction() as database:
-        if not sessions.is_open(database, event.session_id):
+        if not opened.is_open(database, event.session_id):
             return
     import asyncio
 

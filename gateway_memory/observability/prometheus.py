@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway_memory.ground.runtime import BUCKETS, Metrics
+from gateway_memory.ground.metrics import BUCKETS, Metrics
 
 __all__ = ["MetricsCollector", "exposition"]
 

@@ -19,9 +19,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.settings import Config, LimitSettings, ProxySettings, tuned
+from gateway_memory.config.service import LimitSettings, ProxySettings
+from gateway_memory.config.settings import Config, tuned
 from gateway_memory.errors import ClosedError, StoreError
-from gateway_memory.ground.runtime import Metrics
+from gateway_memory.ground.metrics import Metrics
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 
 from gateway_memory import __version__
 from gateway_memory.capture.requests import secret_note
-from gateway_memory.commands.command import phrase
+from gateway_memory.commands.answers import phrase
 from gateway_memory.commands.search import as_filter
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import text_of

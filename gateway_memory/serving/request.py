@@ -13,7 +13,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from gateway_memory.config.settings import LimitSettings
+from gateway_memory.config.service import LimitSettings
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import ClosedError, GatewayMemoryError, RefusedError, StoreError, UsageError, place_of

@@ -17,7 +17,8 @@ import uvicorn
 from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gateway_memory.config.settings import Config, ServeSettings
+from gateway_memory.config.service import ServeSettings
+from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.ground import get_logger
 from gateway_memory.parts import OWN, Surface, make, names

@@ -12,14 +12,15 @@ from extractor import traits_of
 from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger, noon_of
 from gateway_memory.ground.holds import Holds, holds_of
-from gateway_memory.ground.runtime import Runtime, compute
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.annotations import importance_of, noted
 from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, most, original_of
 from gateway_memory.store.headings import day_of_file
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, one_line, parse, told_on
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.episodes import is_episode_page
 from gateway_memory.sync.vanishing import Loss, Losses

@@ -11,7 +11,7 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Damage, title_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.follower import Follower, record_of
 from gateway_memory.sync.vanishing import Loss, mended

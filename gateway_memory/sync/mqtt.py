@@ -7,7 +7,8 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.ground.runtime import Runtime, run_in_background
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import run_in_background
 from gateway_memory.parts import Broker, make
 from gateway_memory.scope import Scope
 from gateway_memory.sync.storage import Storage

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.ground.runtime import compute
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.plan import Review
+from gateway_memory.store.reviewed import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.follower import record_of
 from gateway_memory.sync.storage import Storage

@@ -12,7 +12,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.ground import json_of, noon_of, text_in
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, one_line, parse
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.transfer import items
 
 _FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)

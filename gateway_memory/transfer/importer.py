@@ -16,15 +16,17 @@ from gateway_memory.capture.executor import Draft
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import OVER_BUDGET
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.errors import UsageError
-from gateway_memory.ground.runtime import Runtime, compute
-from gateway_memory.identity import session_types
+from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope, forms
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
-from gateway_memory.store.plan import Retired, Review
+from gateway_memory.store.plan import Retired
+from gateway_memory.store.reviewed import Review
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.transfer.items import (
     EpisodeItem,

@@ -15,7 +15,8 @@ from gateway_memory.edge.content import well_formed
 from gateway_memory.ground import MARK, json_of, text_in
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.plan import MemoryRecord, Review
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.reviewed import Review
 from gateway_memory.store.summaries import SessionRecord
 
 

@@ -28,7 +28,8 @@ from gateway_memory.store.markdown import (
     MemoryType,
     one_line,
 )
-from gateway_memory.store.plan import MemoryRecord, Review, ReviewState
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.reviewed import Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.transfer.detection import detected
 from gateway_memory.transfer.items import (

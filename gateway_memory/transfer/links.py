@@ -21,7 +21,8 @@ from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
-from gateway_memory.store.plan import MemoryRecord, Retired
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Retired
 from gateway_memory.sync.follower import record_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored

@@ -14,7 +14,7 @@ from gateway_memory.store.annotations import importance_of, noted, project_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import Block, parse, told_on
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.transfer.facts import entries, has_entries
 from gateway_memory.transfer.items import LONGEST_LINE, Item, MemoryItem, NoteItem, Problem
 

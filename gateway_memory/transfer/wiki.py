@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor import clean, is_mostly_chinese, without_holes
-from gateway_memory.commands.portrait import Line, Sections, Topic
+from gateway_memory.commands.sections import Line, Sections, Topic
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import private_folder, write_private

@@ -14,7 +14,8 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.links import Link, below, root_of
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.plan import MemoryRecord, Plan, Retired
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Plan, Retired
 from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.storage import open_store

@@ -17,33 +17,26 @@ from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import LeaseLostError, StoreError
-from gateway_memory.ground.runtime import Failure
+from gateway_memory.ground.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
+from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.journal.names import OF_SCOPE
-from gateway_memory.store.journal.sessions import End, NewTurn, Observation
+from gateway_memory.store.journal.opened import Observation
+from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.sql import SQL
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import (
-    EXCHANGE,
-    TALK,
-    Cause,
-    MemoryRecord,
-    Plan,
-    ReceiptLine,
-    Renamed,
-    Retired,
-    Review,
-    Settled,
-)
+from gateway_memory.store.memory_record import EXCHANGE, TALK, MemoryRecord
+from gateway_memory.store.plan import Cause, Plan, ReceiptLine, Renamed, Retired
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.storage import open_shared
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
+from gateway_memory.store.reviewed import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.store.validity import Today
 from gateway_memory.sync.storage import open_store

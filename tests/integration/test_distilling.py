@@ -17,9 +17,9 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.store.disk import files, replacing
 from gateway_memory.store.disk.files import MarkdownFiles
-from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.journal.uses import Uses
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
 

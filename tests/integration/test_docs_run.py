@@ -41,7 +41,8 @@ from gateway_memory.cli.entry import main as entry
 from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.cli.main import main, make_parser
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
-from gateway_memory.config.load import check_config, known_paths
+from gateway_memory.config.keys import known_paths
+from gateway_memory.config.load import check_config
 from gateway_memory.edge.config_reference import reference_text
 
 ROOT: Final = Path(__file__).parents[2]

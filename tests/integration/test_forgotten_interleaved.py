@@ -18,7 +18,7 @@ from surfaces import calls_of, files_of, served_of
 from thorough import THOROUGH, examples
 
 from gateway_memory import Config, Facts, GatewayMemory, Session
-from gateway_memory.config.settings import IdentitySettings
+from gateway_memory.config.identity import IdentitySettings
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout

@@ -18,12 +18,12 @@ from scripted_provider import Provider, Say, entry, found, serving
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.edge.content import clip
+from gateway_memory.edge.observations import clip
 from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.later import feed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.journal.sessions import seen_in
+from gateway_memory.store.journal.opened import seen_in
 from recall import Stored
 
 TOOLS = ("bash", "read_file", "apply_patch", "web", "")

@@ -17,7 +17,7 @@ from thorough import examples
 
 from gateway_memory import Config, Facts, GatewayMemory, Session
 from gateway_memory.cli.main import main
-from gateway_memory.config.settings import IdentitySettings
+from gateway_memory.config.identity import IdentitySettings
 from gateway_memory.store.journal.links import Links
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.transfer.deletion import Deletion

@@ -23,8 +23,8 @@ from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import KINDS as ALL_KINDS
 from gateway_memory.scope import OWNER_SCOPE, Kind, Scope
+from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.migration import FilesSide
-from gateway_memory.store.journal.sessions import NewTurn
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.migration import NOT_MIGRATED, PARTS
 from gateway_memory.store.postgres.schema import check

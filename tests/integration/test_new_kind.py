@@ -25,9 +25,9 @@ from gateway_memory import OWNER, GatewayMemory, UsageError, load_config
 from gateway_memory.calls.shell import answer_request
 from gateway_memory.cli.main import main
 from gateway_memory.cli.options import Parser, add_whose, named_of
-from gateway_memory.config.settings import serve_options
+from gateway_memory.config.serving import serve_options
 from gateway_memory.edge.phrases import say
-from gateway_memory.identity import session_types
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import KINDS, Kind, Scope
 from gateway_memory.serving.access import host_token_path
 from gateway_memory.serving.mcp import open_context

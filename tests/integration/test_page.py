@@ -21,7 +21,7 @@ from served import OWNER, Served, facts, service, written
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.cli.main import main
-from gateway_memory.config.load import known_keys
+from gateway_memory.config.keys import known_keys
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.serving.page import views
 from gateway_memory.serving.page.viewer import noted, sides_of

@@ -8,7 +8,7 @@ import pytest
 from ending import Clock, opened
 
 from gateway_memory import OWNER, GatewayMemory, Session
-from gateway_memory.commands.portrait import Sections
+from gateway_memory.commands.sections import Sections
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.transfer.layouts import read_layout
 from gateway_memory.transfer.wiki import pages_of, without_secrets

@@ -26,7 +26,7 @@ from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, 
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.sessions import NewTurn
+from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan

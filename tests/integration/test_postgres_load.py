@@ -150,7 +150,7 @@ async def idle(_: Any) -> None:
 async def test_of_each_person_the_newest_rows_stay(
     dsn: str, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.capture.lifecycle.Retention.keep", idle)
+    monkeypatch.setattr("gateway_memory.capture.retention.Retention.keep", idle)
     async with GatewayMemory(config_of(schema), tmp_path) as memory:
         with beside(dsn, schema) as other:
             for scope, start, number in (("user:quiet", 1, 10), ("user:loud", 1_000_000, 130_000)):
@@ -258,7 +258,7 @@ async def test_ordinary_calls_read_no_table_that_grows(
         await until(lambda: len(counted()) > 15, "the server's statistics")
 
         # Once an hour it reads more, on a connection of its own.
-        monkeypatch.setattr("gateway_memory.capture.lifecycle.Retention.keep", idle)
+        monkeypatch.setattr("gateway_memory.capture.retention.Retention.keep", idle)
         before = counted()
         async with GatewayMemory(config_of(schema), tmp_path) as memory:
             session = await memory.start_session("k7", user="p7")

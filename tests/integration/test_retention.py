@@ -71,7 +71,7 @@ async def test_observations_go_after_their_days_while_the_process_runs(memory: G
 async def test_a_process_tidies_by_itself_whether_anybody_speaks_to_it_or_not(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.capture.lifecycle._LOOKS_SECONDS", 0.01)
+    monkeypatch.setattr("gateway_memory.capture.retention._LOOKS_SECONDS", 0.01)
     async with GatewayMemory(config(7), tmp_path, clock=clock) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.observe(session, kind="tool", content="it happened", tool="bash")

@@ -29,7 +29,8 @@ from starlette.routing import Route
 from gateway_memory import GatewayMemory, UsageError, WorkspaceError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config
-from gateway_memory.config.settings import ServedAgent, serve_options
+from gateway_memory.config.service import ServedAgent
+from gateway_memory.config.serving import serve_options
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token

@@ -12,7 +12,7 @@ from inside import journal_rows
 from scripted_provider import Provider, Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
-from gateway_memory.capture.lifecycle import Saver
+from gateway_memory.capture.saver import Saver
 from gateway_memory.config.load import check_config
 from gateway_memory.observability.prometheus import MetricsCollector
 

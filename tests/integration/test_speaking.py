@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, Facts, GatewayMemory, RefusedError, Session, UsageError
-from gateway_memory.config.settings import IdentitySettings
+from gateway_memory.config.identity import IdentitySettings
 from gateway_memory.errors import GatewayMemoryError
 from recall import EmbedderSettings, RecallSettings
 

@@ -17,7 +17,8 @@ from thorough import sample
 
 from extractor import ExtractorSettings
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError
-from gateway_memory.config.load import check_config, expected, known_paths
+from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.load import check_config
 from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 

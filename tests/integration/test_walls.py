@@ -12,7 +12,8 @@ from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.sql import Scopes
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.plan import MemoryRecord, Plan
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.postgres.storage import open_shared

@@ -30,7 +30,7 @@ from psycopg.errors import DuplicateObject, UniqueViolation
 
 from gateway_memory import Config
 from gateway_memory.config.settings import MemorySync, StoreSettings
-from gateway_memory.ground.runtime import Metrics
+from gateway_memory.ground.metrics import Metrics
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps

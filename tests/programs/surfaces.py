@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from gateway_memory import GatewayMemory, Session
-from gateway_memory.config.settings import LimitSettings
+from gateway_memory.config.service import LimitSettings
 from gateway_memory.scope import Scope
 from gateway_memory.serving.access import Access, ClientTokens, host_token
 from gateway_memory.serving.app import Service, make_app

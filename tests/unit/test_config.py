@@ -15,16 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config.load import (
-    ConfigFileError,
-    ConfigProblem,
-    check_config,
-    expected,
-    known_paths,
-    load_config,
-    read_text,
-    value_in_message,
-)
+from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.load import check_config, load_config, read_text, value_in_message
+from gateway_memory.config.mistakes import ConfigFileError, ConfigProblem
 from gateway_memory.config.scan import dotted, scan
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.config_reference import config_schema, reference_text, render_config

@@ -12,7 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gateway_memory import ConfigError, load_config
-from gateway_memory.config.load import TUNED, ConfigFileError, check_config
+from gateway_memory.config.keys import TUNED
+from gateway_memory.config.load import check_config
+from gateway_memory.config.mistakes import ConfigFileError
 from gateway_memory.edge.config_file import NotSavedError, SettingsFile, with_values
 from gateway_memory.edge.config_reference import reference_text
 from gateway_memory.store.disk.workspace import own_config

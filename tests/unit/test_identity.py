@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, Facts, Refused, Speaker, UsageError
-from gateway_memory.config.load import ConfigFileError, check_config
-from gateway_memory.config.settings import IdentitySettings, channel_name, normalized
+from gateway_memory.config.identity import IdentitySettings, channel_name, normalized
+from gateway_memory.config.load import check_config
+from gateway_memory.config.mistakes import ConfigFileError
 from gateway_memory.identity import who
 from gateway_memory.scope import KINDS, OWNER_KEY, Whose, is_name
 from gateway_memory.serving.models import SpeakerFacts

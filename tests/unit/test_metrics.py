@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from gateway_memory.ground.runtime import BUCKETS, SILENT_MESSAGES, Histogram, Metrics
+from gateway_memory.ground.metrics import BUCKETS, SILENT_MESSAGES, Histogram, Metrics
 from gateway_memory.observability.prometheus import MetricsCollector
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

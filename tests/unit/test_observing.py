@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.edge.content import clip, tags_of
+from gateway_memory.edge.observations import clip, tags_of
 from gateway_memory.edge.prompts import is_significant
-from gateway_memory.store.journal.sessions import Observation
+from gateway_memory.store.journal.opened import Observation
 
 
 def test_a_read_file_keeps_its_path_and_size() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.commands.portrait import Sections, line_of, sections_of
+from gateway_memory.commands.sections import Sections, line_of, sections_of
 from gateway_memory.context.blocks import told
 from gateway_memory.ground.holds import coming
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import Withheld
 

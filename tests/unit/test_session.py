@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, UsageError
-from gateway_memory.identity import session_types
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import Scope, is_name, resolve_scope
 
 NAMES = st.text(min_size=1).filter(is_name)

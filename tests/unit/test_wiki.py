@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hostile import HOSTILE
 
-from gateway_memory.commands.portrait import line_of, sections_of
+from gateway_memory.commands.sections import line_of, sections_of
 from gateway_memory.errors import UsageError
-from gateway_memory.store.plan import MemoryRecord
+from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.transfer.wiki import MANIFEST, escaped, file_names, pages_of, without_secrets, write_wiki
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from gateway_memory.commands.people import Face, People
 from gateway_memory.edge.phrases import Language
-from gateway_memory.identity import session_types
+from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.serving.page.portraits import hue_of, initial_of
 from gateway_memory.serving.page.viewer import Values, Viewer, word

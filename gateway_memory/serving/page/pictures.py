@@ -9,7 +9,7 @@ from typing import Any, Final
 from extractor import same_text
 from gateway_memory.serving.page.viewer import Values, Viewer
 from gateway_memory.store.journal.ledger import Spent
-from gateway_memory.store.plan import UNWRITTEN, MemoryRecord
+from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord
 
 OUTCOMES: Final = ("full", "partial", "empty", "timeout")
 TOKENS: Final = ("input", "output")

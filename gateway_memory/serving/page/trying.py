@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.config.load import TUNED
+from gateway_memory.config.keys import TUNED
 from gateway_memory.config.scan import KeyPath, dotted
 from gateway_memory.context.finder import TERMS
 from gateway_memory.edge.config_file import NotSavedError, SettingsFile

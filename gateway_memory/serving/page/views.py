@@ -15,7 +15,7 @@ from typing import Any, Final
 from extractor import CATEGORIES, same_text
 from gateway_memory.commands.search import KINDS, as_filter
 from gateway_memory.commands.status import failure_in_words
-from gateway_memory.config.load import known_keys, known_paths
+from gateway_memory.config.keys import known_keys, known_paths
 from gateway_memory.config.scan import KeyPath, dotted
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.config_reference import MEMORY, meanings, named, render_config
@@ -31,7 +31,8 @@ from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, V
 from gateway_memory.store.documents import digest_of, is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
 from gateway_memory.store.markdown import without_marks
-from gateway_memory.store.plan import EXCHANGE, Receipt
+from gateway_memory.store.memory_record import EXCHANGE
+from gateway_memory.store.plan import Receipt
 from gateway_memory.store.validity import marked
 from recall import Filter
 

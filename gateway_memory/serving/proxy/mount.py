@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from gateway_memory.commands.command import phrase
-from gateway_memory.config.settings import ProxySettings
+from gateway_memory.commands.answers import phrase
+from gateway_memory.config.service import ProxySettings
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.ground import get_logger
 from gateway_memory.memory import GatewayMemory

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, store_failed
-from gateway_memory.ground.runtime import Threads
+from gateway_memory.ground.threads import Threads
 from gateway_memory.scope import OWNER_SCOPE, Scope, folders_in
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable

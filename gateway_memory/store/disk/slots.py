@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.ground.runtime import compute
+from gateway_memory.ground.threads import compute
 from gateway_memory.store.disk.workspace import FILE_MODE, STATE_FOLDER, locked, private_folder
 
 MAX_SLOTS: Final = 1024

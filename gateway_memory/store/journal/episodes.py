@@ -10,7 +10,7 @@ from typing import Final, Literal
 from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, distinct, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, validity
-from gateway_memory.store.plan import EXCHANGE, TALK
+from gateway_memory.store.memory_record import EXCHANGE, TALK
 from gateway_memory.store.validity import Telling, Today, Validity
 
 PAGE_TURNS: Final = 64

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.ledger import find_memories
+from gateway_memory.store.journal.memories import find_memories
 from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine
 from gateway_memory.store.markdown import content_id, one_line
-from gateway_memory.store.plan import MemoryRecord, Plan, ReceiptLine, Retired
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Plan, ReceiptLine, Retired
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 _MOST_UNDELIVERED: Final = 1000

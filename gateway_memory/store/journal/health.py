@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database, decoded
-from gateway_memory.ground.runtime import Failure
+from gateway_memory.ground.metrics import Failure
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, ProcessSlot, SqlConnection, Table, made
 from notifier import NotifierStatus
 

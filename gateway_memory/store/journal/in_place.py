@@ -12,10 +12,11 @@ from gateway_memory.errors import store_errors
 from gateway_memory.ground import Database
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.own import DiskRecords
-from gateway_memory.store.journal import sessions
+from gateway_memory.store.journal import opened
+from gateway_memory.store.journal.arrivals import NewTurn, accept
 from gateway_memory.store.journal.injected import add_injected, clear_injected
+from gateway_memory.store.journal.opened import Observation
 from gateway_memory.store.journal.records import is_saved
-from gateway_memory.store.journal.sessions import NewTurn, Observation, accept
 from gateway_memory.store.journal.sql import AMONG, transaction
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.summaries import SESSIONS_FILE
@@ -117,7 +118,7 @@ class JournalInPlace:
                 if turn.extract or turn.episode:
                     accept(database, turn, _NOBODY)
                 else:
-                    sessions.observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
+                    opened.observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
 
     def add_injected(self, session_id: str, items: Sequence[tuple[str, str]], *, anew: bool) -> None:
         """Record memories (id, text) that are injected into a session. anew: nothing else is in its context."""
@@ -137,10 +138,10 @@ class JournalInPlace:
         with self.transaction() as database:
             if is_saved(database, OWNER_KEY, file, session_id):
                 return None
-            if sessions.has_left_anything(database, OWNER_KEY, session_id):
+            if opened.has_left_anything(database, OWNER_KEY, session_id):
                 return None
-            kept = sessions.seen_in(database, OWNER_KEY, session_id)
-            return kept if is_worth_a_prompt(kept) and sessions.take_followup(database, session_id) else None
+            kept = opened.seen_in(database, OWNER_KEY, session_id)
+            return kept if is_worth_a_prompt(kept) and opened.take_followup(database, session_id) else None
 
     def failures_at(self, place: str, since: float) -> int:
         """Return how often something failed at a place since a time, in epoch seconds."""
@@ -195,7 +196,7 @@ class JournalInPlace:
             for scope in scopes:
                 for table, rows in reversed([*_ROWS.items()]):
                     database.execute(f"DELETE FROM {table} WHERE {rows}", (scope,))
-            sessions.leave_scopes(database, scopes)
+            opened.leave_scopes(database, scopes)
         with self._translated():
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,151 +1,22 @@
 """The history of memories, the data for undo, and the costs of models."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database, day_of, decoded
 from gateway_memory.store.documents import Patch
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, SqlConnection, Table, made, upsert
+from gateway_memory.store.journal.memories import find_memories
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, SqlConnection, Table, made
+from gateway_memory.store.journal.uses import Uses, useful, uses_of
 from gateway_memory.store.journal.withheld import forgotten, validity, withheld
-from gateway_memory.store.plan import RECORD_FIELDS, MemoryRecord, Plan, Receipt, ReceiptLine
+from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.plan import Plan, Receipt, ReceiptLine
 from gateway_memory.store.report import Rated
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import Withheld
-
-# Convert records to rows of the table `memories` and back. Functions over a connection in a transaction.
-
-_LISTS: Final = ("entities", "cues")
-_STORED: Final = tuple(name for name in RECORD_FIELDS if name not in (*_LISTS, "session_id", "annotations"))
-"""The fields of a record that have a column of the same name. A new field needs a column, added by a migration.
-
-Lists are stored as JSON. The session of a memory is stored in `session_memories`, its annotations in its document.
-"""
-_COLUMNS: Final = ", ".join(_STORED)
-MEMORY_COLUMNS: Final = ("state", "replaced_by", "changed_at", *_LISTS, *_STORED)
-"""All columns but the scope."""
-
-
-def save_memories(database: Database, plan: Plan) -> None:
-    """Store the resulting state of a plan's memories."""
-    rows = [_row(plan, memory, "active", "") for memory in plan.added]
-    rows += [_row(plan, item.memory, item.state, item.replaced_by) for item in plan.retired]
-    rows += [_row(plan, item.memory, "active", "") for item in plan.moved]
-    database.executemany(upsert("memories", f"scope, {', '.join(MEMORY_COLUMNS)}", "scope, id"), rows)
-
-
-def find_memories(database: Database, scope: str, ids: Sequence[str], *, state: str = "") -> dict[str, MemoryRecord]:
-    """Return the stored records of these memories, by id. state: only those in this state, "" for all."""
-    query = (
-        f"SELECT {', '.join(_LISTS)}, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG} AND ? IN (state, '')"
-    )
-    rows = database.execute(query, (scope, json.dumps(list(ids)), state)).fetchall()
-    records = (_record(row) for row in rows)
-    return {record.id: record for record in records}
-
-
-def _record(row: Sequence[Any]) -> MemoryRecord:
-    entities, cues, *values = row
-    return MemoryRecord(**dict(zip(_STORED, values, strict=True)), entities=_names(entities), cues=_names(cues))
-
-
-def _row(plan: Plan, memory: MemoryRecord, state: str, replaced_by: str) -> tuple[Any, ...]:
-    values = (getattr(memory, name) for name in _STORED)
-    lists = (json.dumps(getattr(memory, name)) for name in _LISTS)
-    return (plan.scope, state, replaced_by, plan.at, *lists, *values)
-
-
-def _names(body: str) -> tuple[str, ...]:
-    """Decode a list of names. Return none if it can't be decoded, since the memory matters more."""
-    try:
-        return tuple(str(name) for name in json.loads(body))
-    except UNDECODABLE:
-        return ()
-
-
-# Count how often a memory was used each day: recalled for a reply, or repeated. Counted on demand.
-#
-# Functions over a connection in a transaction. Each count processes only what was added since the last one, so that
-# replies and turns do no extra work.
-
-_REPEATED: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
-"""The reasons in a receipt which mean that the memory existed before."""
-_OUTCOME: Final = 4
-"""The number of values of a receipt's outcome: turn, action, reason, memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uses:
-    """How often a memory was recalled and repeated, and the number of days with either."""
-
-    recalled: int = 0
-    repeated: int = 0
-    days: int = 0
-
-
-def useful(
-    database: Database, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
-) -> list[tuple[str, Uses]]:
-    """See `Ledger.useful`. day_of: epoch seconds → YYYY-MM-DD."""
-    count_uses(database, scope, day_of)
-    rows = database.execute(SQL["ledger.most_used"], (scope, min_uses, min_days))
-    uses = {memory: Uses(recalled=recalled, repeated=repeated, days=days) for memory, recalled, repeated, days in rows}
-    most = sorted(uses, key=lambda identity: -(uses[identity].recalled + uses[identity].repeated))
-    ids = dict.fromkeys([*most, *(str(row[0]) for row in database.execute(SQL["ledger.important"], (scope,)))])
-    if not ids:
-        return []
-    # A memory that was distilled before, and that a user moved back, is not moved again.
-    query = "SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'"
-    distilled = {str(row[0]) for row in database.execute(query, (scope,))}
-    return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in distilled]
-
-
-def uses_of(database: Database, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
-    """Return the uses of a memory. day_of: epoch seconds → YYYY-MM-DD."""
-    count_uses(database, scope, day_of)
-    recalled, repeated, days = database.execute(SQL["ledger.uses_of"], (scope, memory)).fetchone()
-    return Uses(recalled=int(recalled), repeated=int(repeated), days=days)
-
-
-def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -> None:
-    """Count the new replies and receipts of a scope. day_of: epoch seconds → YYYY-MM-DD."""
-    row = database.execute("SELECT reply, receipt FROM uses_read WHERE scope = ?", (scope,)).fetchone()
-    reply, receipt = row or (0, 0)
-    recalled: Counter[tuple[str, str]] = Counter()
-    repeated: Counter[tuple[str, str]] = Counter()
-    for turn, at, ids in database.execute(
-        "SELECT turn, at, recalled FROM replies WHERE turn > ? AND scope = ? ORDER BY turn", (reply, scope)
-    ):
-        recalled.update((str(identity), day_of(at)) for identity in _listed(ids))
-        reply = turn
-    for number, at, outcomes in database.execute(
-        "SELECT id, at, outcome FROM receipts WHERE id > ? AND scope = ? ORDER BY id", (receipt, scope)
-    ):
-        repeated.update(
-            (outcome[3], day_of(at))
-            for outcome in _listed(outcomes)
-            if len(outcome) == _OUTCOME and outcome[2] in _REPEATED and isinstance(outcome[3], str) and outcome[3]
-        )
-        receipt = number
-    database.executemany(
-        SQL["ledger.add_uses"], [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})]
-    )
-    if (reply, receipt) == (row or (0, 0)):
-        return
-    database.execute(upsert("uses_read", "scope, reply, receipt", "scope"), (scope, reply, receipt))
-
-
-def _listed(body: str) -> list[Any]:
-    """Decode a list of the journal. Return none if it can't be decoded, since a lost use is harmless."""
-    try:
-        items = json.loads(body)
-    except ValueError:
-        return []
-    return [item for item in items if isinstance(item, str | list)] if isinstance(items, list) else []
-
 
 MEMORY_FULL: Final = "memory_md_full"
 """The name of the one-time notice that MEMORY.md of a scope is full."""

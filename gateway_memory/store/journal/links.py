@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 
 from gateway_memory.ground import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
-from gateway_memory.store.journal.ledger import MEMORY_COLUMNS
+from gateway_memory.store.journal.memories import MEMORY_COLUMNS
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, Table, upsert
-from gateway_memory.store.plan import EXCHANGE, TALK
+from gateway_memory.store.memory_record import EXCHANGE, TALK
 
 # Delete what an unlinked scope had brought into the other. Functions over a connection in a transaction.
 

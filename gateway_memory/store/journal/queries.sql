@@ -1,19 +1,19 @@
 -- The journal's statements that take more than a line, each after a line with its name: module.purpose.
 
--- ledger.most_used
+-- uses.most_used
 SELECT memory, sum(recalled), sum(repeated), count(*)
 FROM uses WHERE scope = ? GROUP BY memory HAVING sum(recalled + repeated) >= ? AND count(*) >= ?
 
--- ledger.important
+-- uses.important
 SELECT id FROM memories
 WHERE scope = ? AND state = 'active' AND importance = 'high' AND file <> 'MEMORY.md'
 ORDER BY at
 
--- ledger.uses_of
+-- uses.uses_of
 SELECT coalesce(sum(recalled), 0), coalesce(sum(repeated), 0), count(*)
 FROM uses WHERE scope = ? AND memory = ?
 
--- ledger.add_uses
+-- uses.add_uses
 INSERT INTO uses VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (scope, memory, day) DO UPDATE
 SET recalled = uses.recalled + excluded.recalled, repeated = uses.repeated + excluded.repeated
@@ -208,28 +208,28 @@ JOIN memories m ON m.scope = s.scope AND m.id = s.memory
 WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active'
 ORDER BY s.at, m.changed_at
 
--- sessions.register
+-- opened.register
 INSERT INTO sessions (session_id, key, scope, opened_at, seen_at, joined)
 VALUES (?, ?, 'owner', ?, ?, ?) ON CONFLICT DO NOTHING
 
--- sessions.previous_switches
+-- opened.previous_switches
 SELECT reason, switches FROM sessions
 WHERE key = ? AND scope = ? AND ended_at IS NOT NULL
 ORDER BY ended_at DESC LIMIT 1
 
--- sessions.observe
+-- opened.observe
 INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
--- sessions.has_left_anything
+-- opened.has_left_anything
 SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory
 WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1
 
--- sessions.add_replies
+-- arrivals.add_replies
 INSERT INTO replies (turn, scope, session_id, at, session_key, turn_id, recalled, report)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 
--- sessions.add_turn
+-- arrivals.add_turn
 INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, extract, episode, joined,
     speaker, speaker_prefix, slot)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id

@@ -32,7 +32,7 @@ from gateway_memory.store.disk.workspace import (
     settle_old_journals,
 )
 from gateway_memory.store.journal.episodes import PAGE_TURNS
-from gateway_memory.store.journal.ledger import save_memories
+from gateway_memory.store.journal.memories import save_memories
 from gateway_memory.store.journal.pages import DamagedFile, shape_of
 from gateway_memory.store.journal.sql import UNDECODABLE, transaction
 from gateway_memory.store.journal.sqlite import HOOK_BUSY_SECONDS, STEPS, apply_steps, lost_columns

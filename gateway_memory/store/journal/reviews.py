@@ -7,7 +7,8 @@ from typing import Any, Final
 from gateway_memory.ground import EVERY, Database, decoded
 from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.plan import Plan, Review, ReviewState
+from gateway_memory.store.plan import Plan
+from gateway_memory.store.reviewed import Review, ReviewState
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gateway_memory.ground import Database, object_of
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
-from gateway_memory.store.plan import EXCHANGE, TALK
+from gateway_memory.store.memory_record import EXCHANGE, TALK
 from gateway_memory.store.validity import Lapsed, Today, Validity
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of, time_of
 

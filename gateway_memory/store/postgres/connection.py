@@ -14,7 +14,8 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.ground import SERVER_BACKOFF_SECONDS, Breaker, Database, Result, get_logger
-from gateway_memory.ground.runtime import Metrics, Threads
+from gateway_memory.ground.metrics import Metrics
+from gateway_memory.ground.threads import Threads
 from gateway_memory.store.journal.sql import Scopes, SqlConnection, statements
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
 

@@ -14,7 +14,7 @@ from gateway_memory.ground import EVERY
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.migration import Side, quoted, select
-from gateway_memory.store.journal.sessions import leave_scopes
+from gateway_memory.store.journal.opened import leave_scopes
 from gateway_memory.store.migration import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import (
     SQL,

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_errors
 from gateway_memory.ground import EVERY, SERVER_BACKOFF_SECONDS, Database, decoded, get_logger, private_file
-from gateway_memory.ground.runtime import Metrics
+from gateway_memory.ground.metrics import Metrics
 from gateway_memory.store.disk.workspace import private_folder
+from gateway_memory.store.journal.arrivals import NewTurn, accept_all
 from gateway_memory.store.journal.connection import BUSY_SECONDS, Connection
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.sessions import NewTurn, accept_all
 from gateway_memory.store.journal.sql import UNDECODABLE, ProcessSlot, SqlConnection, member
 from gateway_memory.store.journal.turns import UNNUMBERED, Turns, slot_name
 from gateway_memory.store.journal.withheld import forget_for_good
