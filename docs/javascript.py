@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gateway_memory.serving.calls import document
+from gateway_memory.serving.endpoints import document
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / ".gateways" / "javascript"

@@ -33,7 +33,7 @@ __all__, __getattr__ = lazy(
         ".observability.logs": ("DayLog",),
         ".parts": ("Extract",),
         ".scope": ("OWNER",),
-        ".session": ("Session",),
+        ".sessions.session": ("Session",),
         ".store.journal.turns": ("UNNUMBERED",),
     },
 )

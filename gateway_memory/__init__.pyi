@@ -24,7 +24,7 @@ from .memory import GatewayMemory as GatewayMemory
 from .observability.logs import DayLog as DayLog
 from .parts import Extract as Extract
 from .scope import OWNER as OWNER
-from .session import Session as Session
+from .sessions.session import Session as Session
 from .store.journal.turns import UNNUMBERED as UNNUMBERED
 
 __version__: str

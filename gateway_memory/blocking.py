@@ -14,7 +14,7 @@ from weakref import WeakSet
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ClosedError, UsageError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 
 __all__ = ["BlockingMemory"]
 

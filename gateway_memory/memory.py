@@ -22,9 +22,10 @@ from gateway_memory.ground import get_logger, local_now
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Extract, Reranker
-from gateway_memory.session import SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
-from gateway_memory.transfer.importer import Backlog, Importer
+from gateway_memory.transfer.importer import Importer
 from gateway_memory.wiring import Given, OpenMemory
 from notifier import Channel
 

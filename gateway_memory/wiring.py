@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from extractor import Model, has_model
+from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
@@ -16,7 +17,7 @@ from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.processor import BatchStage, TurnProcessor
+from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Models, Reader
 from gateway_memory.capture.retention import Retention
 from gateway_memory.capture.ruling import RulesStage
@@ -36,7 +37,8 @@ from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import begin_in_background, compute_threads, run_in_background
 from gateway_memory.parts import Extract, Reranker, make
-from gateway_memory.session import Session, SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.journal.speakers import Sender
@@ -45,9 +47,11 @@ from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.peers import Peers
 from gateway_memory.sync.storage import Storage, open_storage
 from gateway_memory.sync.watching import check_watching, watch
+from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
-from gateway_memory.transfer.importer import Backlog, Importer
-from gateway_memory.transfer.links import ContentLinker, LinkBook, SessionEnds
+from gateway_memory.transfer.importer import Importer
+from gateway_memory.transfer.joining import ContentLinker
+from gateway_memory.transfer.links import LinkBook, SessionEnds
 from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:

@@ -14,10 +14,12 @@ from .events import decode as decode
 from .events import encode as encode
 from .events import journal_of as journal_of
 from .events import split as split
-from .mqtt import Credentials as Credentials
-from .mqtt import LinkError as LinkError
+from .messages import DroppedError as DroppedError
+from .messages import EventMessage as EventMessage
 from .mqtt import MqttBroker as MqttBroker
-from .mqtt import credentials as credentials
+from .mqtt_login import Credentials as Credentials
+from .mqtt_login import LinkError as LinkError
+from .mqtt_login import credentials as credentials
 from .notifier import Notifier as Notifier
 from .ports import EventLog as EventLog
 from .ports import NotifierStatus as NotifierStatus
@@ -25,7 +27,5 @@ from .ports import Ports as Ports
 from .sender import Link as Link
 from .settings import MqttSettings as MqttSettings
 from .settings import NotifierSettings as NotifierSettings
-from .wire import DroppedError as DroppedError
-from .wire import EventMessage as EventMessage
 from .wire import Wire as Wire
 from .wire import read_secrets as read_secrets

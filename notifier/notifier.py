@@ -11,8 +11,9 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from gateway_memory.ground import get_logger
 from notifier.events import Event, NotifierError
 from notifier.ports import EventLog, NotifierStatus, Ports, State
-from notifier.receiver import REQUESTED_AT_ONCE, Receiver
+from notifier.receiver import Receiver
 from notifier.sender import Link, Sender
+from notifier.tracker import REQUESTED_AT_ONCE
 from notifier.wire import Wire
 
 log = get_logger(__name__)

@@ -6,74 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from notifier.events import Event, MemoryChange, NotifierError
-
-# The kinds of messages between gateways, as they are read.
-
-
-class DroppedError(NotifierError):
-    """A message that is not trusted or not understood. `reason` is one word, and no part of the message."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A message of an instance (`sender`), and whether its contents are trusted."""
-
-    sender: str
-    trusted: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventMessage(Message):
-    """An event of `origin`, or only the fact that there is one.
-
-    event: None where the message holds no text, where its text is not trusted, or where it is too old (`stale`).
-    """
-
-    origin: str
-    number: int
-    event: Event | None = None
-    stale: bool = False
-    count: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hello(Message):
-    """The last event number of each origin of the sender's journal. want: the receivers should answer with theirs."""
-
-    heads: Mapping[str, int]
-    want: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask(Message):
-    """A request for the events `first` to `last` of an origin, which the sender misses."""
-
-    origin: str
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gone(Message):
-    """The origin's events up to a number were deleted: receivers must not wait for them."""
-
-    origin: str
-    upto: int
-
-
-# Writes, reads and verifies the messages between gateways. Sans I/O; docs/mqtt.md describes the format.
-#
-# A message is a JSON object of at most 256 KiB. Numbers are integers, so that its canonical form (keys sorted, no
-# spaces, UTF-8) is the same everywhere; the signature is HMAC-SHA256 (RFC 2104) over that form without the field
-# `mac`.
+from notifier.events import Event, MemoryChange
+from notifier.messages import Ask, DroppedError, EventMessage, Gone, Hello, Message
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
 VERSION: Final = 1

@@ -30,7 +30,7 @@ from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.identity import Facts, Refused, Speaker, sender_in_room, who
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import FEATURES, Called, Position, Session, Who
+from gateway_memory.sessions.session import FEATURES, Called, Position, Session, Who
 from gateway_memory.store.journal.names import shown_name
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.speakers import UNVERIFIED, Sender, sender_of

@@ -18,7 +18,7 @@ from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import given
 from gateway_memory.identity import Facts
 from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.journal.requests import Request, Work
 from gateway_memory.store.markdown import MemoryType

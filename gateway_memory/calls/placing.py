@@ -11,7 +11,7 @@ from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
 from gateway_memory.edge.content import Content, as_query, text_of
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope, is_name, shortened
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.withheld import Withheld
 
@@ -72,7 +72,7 @@ class PlacingCalls(ConversationCalls):
             session.in_context.is_placed = True
             if opening != session.opening:  # it was placed before this process started, or before the session rested
                 session.in_context.reopen(opening, blocks.values())
-        if rests := session.registry.placed(session):
+        if rests := opened.sessions.placed(session):
             opened.bus.unsubscribe(rests.session_id)
         return Placement(
             opening=opening,

@@ -17,7 +17,7 @@ from gateway_memory.ground import get_logger, local_time
 from gateway_memory.ground.holds import Holds, event_in, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.session import SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.journal.turns import PendingTurn
@@ -32,7 +32,7 @@ from notifier import Announcer, Event, MemoryChange, split
 from recall import Near, text_overlap
 
 if TYPE_CHECKING:
-    from gateway_memory.store.documents import Patch
+    from gateway_memory.store.patches import Patch
 
 log = get_logger(__name__)
 

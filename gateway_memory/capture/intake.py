@@ -11,7 +11,7 @@ from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.names import OF_SCOPE
 from gateway_memory.store.journal.opened import Observation

@@ -19,7 +19,8 @@ from gateway_memory.errors import place_of
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session, SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.opened import Observation
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store

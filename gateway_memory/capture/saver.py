@@ -29,7 +29,7 @@ from gateway_memory.ground.holds import Holds
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.speakers import NOBODY, Sender, prefix_of

@@ -18,7 +18,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, say
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from notifier import Subscription
 
 # The agents of `gateway-memory chat`: models of OpenAI, of Anthropic, or of a server that speaks their protocol.

@@ -26,8 +26,8 @@ from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, texts, translated
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.parts import Broker
 from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.damage import Damage
 from gateway_memory.store.disk.workspace import INDEX_FILE, JOURNAL_FILE, journals_aside
-from gateway_memory.store.documents import Damage
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn, journal_id
 from gateway_memory.store.journal.opened import SHARED_KEY

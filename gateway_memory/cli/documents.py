@@ -26,9 +26,10 @@ from gateway_memory.ground import replace_private
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import private_folder, write_private
-from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_document, merged, patch_of
+from gateway_memory.store.documents import MEMORY_FILE, Documents, FileEdit, is_document
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
+from gateway_memory.store.patches import merged, patch_of
 from gateway_memory.sync.storage import open_ports
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from gateway_memory.edge.shell_socket import ask
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.disk.workspace import own_config
 
 T = TypeVar("T")

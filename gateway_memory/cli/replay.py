@@ -27,7 +27,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import KINDS, OWNER, Whose, is_name
-from gateway_memory.session import FEATURES, Session
+from gateway_memory.sessions.session import FEATURES, Session
 from gateway_memory.store.disk.workspace import write_private
 
 _MESSAGES: Final = ("session", "user", "reply")

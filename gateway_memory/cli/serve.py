@@ -22,7 +22,7 @@ from gateway_memory.connect.command import connection_to
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import resolve_scope
-from gateway_memory.serving.access import ClientTokens, host_token, host_token_path
+from gateway_memory.serving.tokens import ClientTokens, host_token, host_token_path
 from gateway_memory.store.disk.workspace import own_config
 
 _EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2", "httpx2")

@@ -25,7 +25,8 @@ from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
 from gateway_memory.transfer.left_out import summary
-from gateway_memory.transfer.wiki import pages_of, without_secrets, write_wiki
+from gateway_memory.transfer.wiki import write_wiki
+from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
 
 # `gateway-memory read`: learn from conversations that were imported.
 

@@ -9,7 +9,7 @@ from typing import Final
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import say
 from gateway_memory.ground import local_time
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 
 _SHOWN: Final = 80
 """Characters of typed text that an answer repeats."""

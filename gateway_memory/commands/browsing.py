@@ -14,15 +14,16 @@ from gateway_memory.commands.people import People
 from gateway_memory.context.blocks import told
 from gateway_memory.context.trial import Trial, Trials
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
-from gateway_memory.store.documents import MEMORY_FILE, digest_of, is_writable
+from gateway_memory.sessions.session import Session
+from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.ledger import HistoryLine, Spent
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.journal.uses import Uses
-from gateway_memory.store.markdown import with_marks
 from gateway_memory.store.memory_record import EXCHANGE, TALK, MemoryRecord
+from gateway_memory.store.patches import digest_of
 from gateway_memory.store.plan import Receipt
+from gateway_memory.store.unmarked import with_marks
 from gateway_memory.store.validity import State
 from gateway_memory.sync.episodes import SPEAKERS, turn_of
 from gateway_memory.sync.follower import record_of

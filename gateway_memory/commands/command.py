@@ -12,7 +12,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.speakers import NOBODY, Sender
 from gateway_memory.store.plan import ReceiptLine
 from gateway_memory.store.validity import Today, Validity

@@ -15,7 +15,7 @@ from gateway_memory.commands.names import says_more
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground import CATCH_UP_SECONDS, local_time
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.episodes import turn_of
 from recall import Hit, Stored

@@ -12,7 +12,7 @@ from gateway_memory.commands.people import Face
 from gateway_memory.commands.review import review_record
 from gateway_memory.context.hits import told_hits
 from gateway_memory.errors import UsageError
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.episodes import Episode
 from recall import Filter, Hit
 

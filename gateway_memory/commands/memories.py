@@ -16,7 +16,7 @@ from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground import date_of, day_of
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.markdown import one_line
 from recall import Hit, Stored

@@ -15,7 +15,7 @@ from gateway_memory.commands.command import Command, CommandPorts
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import CHAT
 from gateway_memory.ground.tables import simplified
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 
 _PREFIXES: Final = (CHAT, "/记忆")
 _LONGEST: Final = 8000

@@ -12,7 +12,7 @@ from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.sections import About, Changed, Line, Portrait, Sections, Topic, line_of, sections_of
 from gateway_memory.context.blocks import told
 from gateway_memory.context.start import waiting_reviews
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord
 from gateway_memory.store.validity import Validity

@@ -1,4 +1,4 @@
-"""`/memory why`, `undo`, `restore`, `history`, `receipts`, `useful` and `wrong`: what was recalled and kept."""
+"""`/memory why`, `undo`, `history` and `receipts`."""
 
 import re
 from collections import Counter
@@ -11,14 +11,12 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, re
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.edge.phrases import say
 from gateway_memory.ground import day_of
-from gateway_memory.session import Session
-from gateway_memory.store.documents import Damage
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.memory_record import TALK, UNWRITTEN
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.report import Verdict
-from gateway_memory.store.summaries import SESSIONS_FILE
 
 _RECEIPTS: Final = 20
 _LATEST: Final = 2**62
@@ -116,53 +114,6 @@ def _refused(ports: CommandPorts, session: Session, refused: UndoRefused) -> str
     return "\n".join(lines)
 
 
-# `/memory restore`: whether what a damaged file lost is kept, or was deleted.
-
-_DELETED: Final = frozenset(
-    {"no", "n", "deleted", "delete", "they were deleted", "不", "否", "不用", "不要", "删了", "删除", "删掉了", "没有"}
-)
-_KEPT: Final = frozenset({"", "yes", "y", "all", "是", "好", "要", "全部"})
-
-
-async def restore(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep the lines that damaged files of the scope lost, or forget them. Where nothing is damaged, undo.
-
-    rest: "" or "no"; an id is undone.
-    """
-    answer = rest.strip().strip(".。!！").lower()
-    damages = await _damages(ports, session)
-    if not damages or answer not in _DELETED | _KEPT:
-        return await undo(ports, session, rest if answer not in _DELETED | _KEPT else "")
-    ids = [each for damage in damages if damage.file != SESSIONS_FILE for each in damage.lost]
-    if answer in _DELETED and ids:
-        await ports.changes.forgetter.lost(session.scope, ids)
-    lines, made = [], 0
-    for damage in damages:
-        name = "restored_not" if answer in _DELETED else "restored"
-        if damage.file == SESSIONS_FILE:
-            made = await ports.records_anew(session.scope, () if answer in _DELETED else damage.lost)
-            name = "restored_records"
-        lost = len(damage.lost)
-        lines.append(phrase(session, name, file=damage.file, lost=lost, made=made, gone=lost - made))
-        if damage.aside:
-            lines.append(phrase(session, "restored_aside", aside=damage.aside))
-    await ports.storage.mender.answered(session.scope)
-    return "\n".join(lines)
-
-
-async def damage_rows(ports: CommandPorts, session: Session) -> list[dict[str, Any]]:
-    """Return what is to be asked about damaged files as JSON values."""
-    return [
-        {"file": each.file, "lost": len(each.lost), "of": each.of, "aside": each.aside}
-        for each in await _damages(ports, session)
-    ]
-
-
-async def _damages(ports: CommandPorts, session: Session) -> list[Damage]:
-    await ports.storage.mender.mend(session.scope)
-    return await ports.storage.mender.questions(session.scope)
-
-
 async def history(ports: CommandPorts, session: Session, identity: str) -> str:
     """Answer with the history of a memory, oldest first."""
     past = await history_record(ports, session, identity)
@@ -235,8 +186,6 @@ async def receipts_record(ports: CommandPorts, session: Session, number: str) ->
 def _time(ports: CommandPorts, at: float) -> str:
     return readable_time(iso_time(at, ports.memory.zone))
 
-
-# `/memory useful` and `/memory wrong`: what a person says of a memory that a reply was given, or of the reply.
 
 _TURN: Final = re.compile(r"#(\d{1,18})")
 

@@ -9,7 +9,7 @@ from gateway_memory.commands.answers import NotDone, as_id, for_each, ids_in, is
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.edge.content import as_query
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.reviewed import Review
 

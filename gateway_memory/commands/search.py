@@ -15,7 +15,7 @@ from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.errors import UsageError
 from gateway_memory.ground import day_of
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of
 

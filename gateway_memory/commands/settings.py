@@ -4,7 +4,7 @@ from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.session import FEATURES, Feature, Session
+from gateway_memory.sessions.session import FEATURES, Feature, Session
 
 # `/memory pause` and `resume`: whether a session is remembered. `on` and `off`: single features of it.
 

@@ -44,7 +44,7 @@ def base_urls(where: Where) -> list[str]:
         WorkspaceError: the tokens can't be read or written.
     """
     try:
-        from gateway_memory.serving.access import ClientTokens, host_token
+        from gateway_memory.serving.tokens import ClientTokens, host_token
     except ModuleNotFoundError:
         raise UsageError(how_to_install("serve")) from None
     tokens = ClientTokens(where.workspace)

@@ -40,7 +40,7 @@ from gateway_memory.context.requested import question_due, requested
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Reranker
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport, Requested

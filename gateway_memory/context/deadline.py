@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.session import Position, Session
+from gateway_memory.sessions.session import Position, Session
 from gateway_memory.sync.follower import is_announced
 from gateway_memory.sync.storage import Storage
 from recall import Stored

@@ -24,7 +24,7 @@ from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.parts import Reranker
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.validity import Today

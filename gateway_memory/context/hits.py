@@ -15,7 +15,7 @@ from gateway_memory.context.deadline import DeadlineRunner
 from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground import day_of
 from gateway_memory.parts import Reranker
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.episodes import Episodes, Quotable
 from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.markdown import one_line

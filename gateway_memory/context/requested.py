@@ -11,7 +11,7 @@ from gateway_memory.capture.requests import Request, memories_meant
 from gateway_memory.context.blocks import told
 from gateway_memory.edge.phrases import Language, language_of, say
 from gateway_memory.ground.holds import plain_of
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.report import OF_SESSION, Requested
 from gateway_memory.store.validity import Today, Validity

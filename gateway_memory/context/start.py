@@ -36,7 +36,8 @@ from gateway_memory.ground import day_of, get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
-from gateway_memory.session import OpeningState, Session, SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.sessions.session import OpeningState, Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of

@@ -15,7 +15,8 @@ from gateway_memory.edge.content import as_query
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Reranker
-from gateway_memory.session import Session, SessionRegistry, Who
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.sessions.session import Session, Who
 from gateway_memory.sync.storage import Storage
 from recall import FENCE_END, count_tokens
 

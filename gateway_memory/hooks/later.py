@@ -20,7 +20,7 @@ from gateway_memory.edge.transcript import Exchange, Part, parts_of, read_exchan
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
-from gateway_memory.session import FEATURES
+from gateway_memory.sessions.session import FEATURES
 from gateway_memory.store.journal import opened
 from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.in_place import JournalInPlace

@@ -28,8 +28,9 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service
-from gateway_memory.serving.request import mistakes_of, read_body, unknown_names
-from gateway_memory.session import Session
+from gateway_memory.serving.arguments import mistakes_of, unknown_names
+from gateway_memory.serving.request import read_body
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 
 # Whose memory an MCP client reaches. It is bound to the connection, so no argument can name another person.

@@ -16,10 +16,9 @@ import os
 import re
 import unicodedata
 from base64 import b32encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final, Literal, cast, get_args
 
@@ -33,7 +32,7 @@ MAX_TEXT_LENGTH = 2000
 """The maximum number of characters of one memory. A longer paragraph is split at this length."""
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:(\[[ xX]\])[ \t]+)?(.*))?$")
-_COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
+COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
 _ESCAPED_COMMENT = re.compile(r"&((?:amp;)*)lt;!--")
 _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
 """The beginning of a list item that makes it a task. After a backslash it is text."""
@@ -163,7 +162,7 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     blocks: list[Block] = []
     ids: set[str] = set()
     lines = text.split("\n")
-    found = _scan(lines if memories else _heard(lines), memories=memories)
+    found = scan(lines if memories else _heard(lines), memories=memories)
     title = _title_of(lines) if memories else ""
     for number, each in enumerate(found):
         below = found[number + 1].above if number + 1 < len(found) else ()
@@ -307,7 +306,7 @@ def _open_section(lines: list[str], additions: list[str], *, title: str, end: st
     if not any(line.strip() for line in lines):
         return [f"# {title}", "", *additions, ""]
     items_at_end = bool(lines) and any(
-        block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, memories=True)
+        block.kind == "item" and block.last >= _last_text(lines) for block in scan(lines, memories=True)
     )
     if items_at_end:
         body = lines[: _last_text(lines) + 1]
@@ -351,7 +350,7 @@ def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
     return "", False, False
 
 
-def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901, PLR0915 - one pass, one state
+def scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901, PLR0915 - one pass, one state
     """Return the blocks with the id of their comment, or ""."""
     blocks: list[Block] = []
     fence, comment = "", False
@@ -419,13 +418,13 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
 
 def _as_step(text: str) -> str:
     """Return a line of a list as the lines in it have it before them."""
-    text = _COMMENT.sub("", split_annotations(text)[0])
+    text = COMMENT.sub("", split_annotations(text)[0])
     return EMPHASIS.sub("", text).strip().rstrip(":：").strip()
 
 
 def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: bool, memories: bool) -> list[Block]:
     if not item or not memories:
-        text = "\n".join(_COMMENT.sub("", split_annotations(part)[0]) if item else part for part in run)
+        text = "\n".join(COMMENT.sub("", split_annotations(part)[0]) if item else part for part in run)
         pieces = [text[start : start + MAX_TEXT_LENGTH] for start in range(0, len(text), MAX_TEXT_LENGTH)]
         return [Block(kind="paragraph", id="", text=piece, first=first, last=last, heading=heading) for piece in pieces]
     identity, confidence = "", 1.0
@@ -435,7 +434,7 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
     for line in run:
         part, noted = split_annotations(line)
         annotations += noted
-        mark = _COMMENT.search(part)
+        mark = COMMENT.search(part)
         if mark and not identity:
             identity = mark[1]
             for word in mark[2].split():
@@ -460,113 +459,3 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
             annotations=tuple(annotations),
         )
     ]
-
-
-# A file without the marks at the ends of its lines, for a person to edit, and with them again when it is saved.
-
-_IN_PLACE: Final = 0.4
-_ALIKE: Final = 0.6
-"""How alike (0 to 1) two lines are of which one is the other, changed: in its place, and elsewhere."""
-_MOST_COMPARED: Final = 20_000
-"""Pairs of lines that are compared for being alike, and not in one place."""
-
-
-def without_marks(text: str) -> str:
-    """Return a file without the marks that hold its memories' ids. Annotations and all else stay as they are."""
-    lines = text.split("\n")
-    for number, (bare, _) in _marked(lines).items():
-        lines[number] = bare + "\r" * lines[number].endswith("\r")
-    return "\n".join(lines)
-
-
-def with_marks(text: str, was: str) -> str:
-    """Return a text that somebody edited without the marks, with those of the file from which they began.
-
-    A line that stayed, moved or changed a little keeps its mark, and so its memory; one that is gone takes it along. A
-    text that is as it was gives the file as it was, byte for byte.
-
-    was: the file, with its marks.
-    """
-    before, lines = was.split("\n"), text.split("\n")
-    marks = _marked(before)
-    old = [marks[number][0] if number in marks else line.rstrip("\r") for number, line in enumerate(before)]
-    pairs = _Pairs(
-        old, set(marks), [line.rstrip("\r") for line in lines], set(_item_lines(lines)) - set(_marked(lines))
-    )
-    for number, place in pairs.found().items():
-        bare = lines[number].rstrip("\r")
-        marked = before[place].rstrip("\r") if bare == old[place] else f"{bare.rstrip()} {marks[place][1]}"
-        lines[number] = marked + lines[number][len(bare) :]
-    return "\n".join(lines)
-
-
-class _Pairs:
-    """Finds which line of an edited file is which line of the file before, that had a mark.
-
-    old, new: the lines without marks. places: the numbers of old lines that had a mark. numbers: of new lines that may
-    get one.
-    """
-
-    def __init__(self, old: Sequence[str], places: set[int], new: Sequence[str], numbers: set[int]) -> None:
-        self._old, self._places = old, places
-        self._new, self._numbers = new, numbers
-        self._kept: dict[int, int] = {}
-
-    def found(self) -> Mapping[int, int]:
-        """Return the number of the old line of each new line that has one."""
-        changes = SequenceMatcher(None, self._old, self._new, autojunk=False).get_opcodes()
-        for what, first, last, begin, end in changes:
-            if what == "equal":
-                for place, number in zip(range(first, last), range(begin, end), strict=True):
-                    self._keep(number, place)
-        self._moved()
-        for what, first, last, begin, end in changes:
-            if what == "replace":
-                self._changed(self._numbers & set(range(begin, end)), self._places & set(range(first, last)), _IN_PLACE)
-        self._changed(self._numbers, self._places, _ALIKE)
-        return self._kept
-
-    def _keep(self, number: int, place: int) -> None:
-        if number in self._numbers and place in self._places:
-            self._kept[number] = place
-            self._numbers.remove(number)
-            self._places.remove(place)
-
-    def _moved(self) -> None:
-        by_text: dict[str, list[int]] = {}
-        for place in sorted(self._places):
-            by_text.setdefault(self._old[place].strip(), []).append(place)
-        for number in sorted(self._numbers):
-            if places := by_text.get(self._new[number].strip()):
-                self._keep(number, places.pop(0))
-
-    def _changed(self, numbers: set[int], places: set[int], least: float) -> None:
-        """Keep the pairs of lines that are alike, the most alike first."""
-        if len(numbers) * len(places) > _MOST_COMPARED:
-            return
-        alike = []
-        for place in places:
-            matcher = SequenceMatcher(None, b=self._old[place].strip(), autojunk=False)
-            for number in numbers:
-                matcher.set_seq1(self._new[number].strip())
-                if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least:
-                    alike.append((-ratio, number, place))
-        for _, number, place in sorted(alike):
-            self._keep(number, place)
-
-
-def _item_lines(lines: Sequence[str]) -> list[int]:
-    """Return the numbers of the lines of list items, which alone may hold a mark."""
-    items = (block for block in _scan(lines, memories=True) if block.kind == "item")
-    return [number for block in items for number in range(block.first, block.last + 1)]
-
-
-def _marked(lines: Sequence[str]) -> dict[int, tuple[str, str]]:
-    """Return the lines that have a mark, by their numbers: each without it, and the mark."""
-    marked: dict[int, tuple[str, str]] = {}
-    for number in _item_lines(lines):
-        line = lines[number].rstrip("\r")
-        part, _ = split_annotations(line)
-        if mark := _COMMENT.search(part):
-            marked[number] = part[: mark.start()] + line[len(part) :], mark[0].strip()
-    return marked

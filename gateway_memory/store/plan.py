@@ -7,9 +7,10 @@ from typing import Literal
 
 from gateway_memory.ground import decoded
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, Patch, is_writable
+from gateway_memory.store.documents import FileEdit, is_writable
 from gateway_memory.store.markdown import Addition
 from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.patches import Patch
 from gateway_memory.store.report import Rated
 from gateway_memory.store.reviewed import Review, Settled
 

@@ -8,7 +8,8 @@ from gateway_memory.errors import StoreError
 from gateway_memory.ground import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Damage, title_of
+from gateway_memory.store.damage import Damage
+from gateway_memory.store.documents import title_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.memory_record import MemoryRecord

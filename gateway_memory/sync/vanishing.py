@@ -11,9 +11,10 @@ from typing import Final
 
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FEWEST_OLDER, digest_of, most
+from gateway_memory.store.damage import FEWEST_OLDER, most
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, Block, edit
+from gateway_memory.store.patches import digest_of
 from recall import Recaller, Stamp, Stored
 
 SETTLES_SECONDS: Final = 3.0

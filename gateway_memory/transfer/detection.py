@@ -4,8 +4,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.transfer import facts, items
-from gateway_memory.transfer.programs import ASTRBOT, conversation_files, has_table
+from gateway_memory.transfer import facts, reading
+from gateway_memory.transfer.agent_histories import ASTRBOT, has_table
+from gateway_memory.transfer.chat_exports import conversation_files
 from gateway_memory.transfer.transcripts import CLAUDE_CODE, CODEX, CURSOR, files_of
 
 _LOOKED_AT: Final = 20
@@ -59,13 +60,13 @@ def _of_folder(path: Path) -> str:
 
 
 def _of_markdown(path: Path) -> str:
-    if facts.has_entries(items.text_of_file(path)):
+    if facts.has_entries(reading.text_of_file(path)):
         return "hermes"
     return "claude-code" if facts.is_topic(path) else ""
 
 
 def _of_lines(path: Path) -> str:
-    entries = [entry for entry in islice(items.objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
+    entries = [entry for entry in islice(reading.objects_of_lines(path), _LOOKED_AT) if isinstance(entry, dict)]
     first = entries[0] if entries else {}
     forms = (
         ("nanobot", first.get("_type") == "metadata"),
@@ -81,7 +82,7 @@ def _of_lines(path: Path) -> str:
 def _of_export(path: Path) -> str:
     for name, opened in conversation_files(path):
         with opened() as stream:
-            first = next(iter(items.objects_of_array(stream, name)), None)
+            first = next(iter(reading.objects_of_array(stream, name)), None)
         keys = first[1] if isinstance(first, tuple) else {}
         if layout := next((layout for key, layout in _KEYS.items() if key in keys), ""):
             return layout

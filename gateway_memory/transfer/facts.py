@@ -13,7 +13,7 @@ from gateway_memory.ground import json_of, noon_of, text_in
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, one_line, parse
 from gateway_memory.store.memory_record import MemoryRecord
-from gateway_memory.transfer import items
+from gateway_memory.transfer import conversations, items, reading
 
 _FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD: Final = re.compile(r"^(name|description):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -38,14 +38,14 @@ def memory_of(text: str, place: str, at: float, *, scope: str = "", dated: bool 
 
 def is_topic(path: Path) -> bool:
     """Return whether a Markdown file begins with the fields of a topic."""
-    front = _FRONT.match(items.text_of_file(path))
+    front = _FRONT.match(reading.text_of_file(path))
     return bool(front and _FIELD.search(front[1]))
 
 
 def topics(path: Path, _: tzinfo | None) -> Iterator[items.Item]:
     """Yield what a project's memory says: the text of each topic, and of the index what no topic's file says."""
     for file in [path] if path.is_file() else sorted({each for pattern in _TOPICS for each in path.glob(pattern)}):
-        text = items.text_of_file(file)
+        text = reading.text_of_file(file)
         front = _FRONT.match(text)
         if front is None and not (path.is_file() or file.parent.name == "memory" or (path / MEMORY_FILE).is_file()):
             continue
@@ -80,7 +80,7 @@ def has_entries(text: str) -> bool:
 
 def entries(path: Path, *, scope: str = "") -> Iterator[items.Item]:
     """Yield the entries of a file of Hermes."""
-    for number, entry in enumerate(_ENTRY_END.split(items.text_of_file(path)), 1):
+    for number, entry in enumerate(_ENTRY_END.split(reading.text_of_file(path)), 1):
         if entry.strip():
             yield memory_of(entry, f"{path}:{number}", path.stat().st_mtime, scope=scope, dated=False)
 
@@ -107,7 +107,7 @@ def mem0(path: Path, zone: tzinfo | None) -> Iterator[items.Item]:
         if not text.strip():
             yield items.Problem(place=place, reason="expected an object with `memory`")
             continue
-        at = next(filter(None, (items.time_of(row.get(name), zone) for name in _TIMES)), 0.0)
+        at = next(filter(None, (conversations.time_of(row.get(name), zone) for name in _TIMES)), 0.0)
         scope = f"user:{row['user_id']}" if len(people) > 1 and isinstance(row.get("user_id"), str) else ""
         yield memory_of(text, place, at or path.stat().st_mtime, scope=scope, dated=bool(at))
 
@@ -174,10 +174,10 @@ def remembered(folder: Path, zone: tzinfo | None) -> Iterator[items.Item]:
     file, history = folder / MEMORY_FILE, folder / "HISTORY.md"
     if file.is_file():
         at = file.stat().st_mtime
-        for block in parse(clean(items.text_of_file(file)).text, file=MEMORY_FILE):
+        for block in parse(clean(reading.text_of_file(file)).text, file=MEMORY_FILE):
             noon = noon_of(block.day, zone)
             text = f"{block.heading}: {block.text}" if block.heading and block.kind == "paragraph" else block.text
             yield memory_of(text, f"{file}:{block.first + 1}", at if noon is None else noon, dated=noon is not None)
     if history.is_file():
-        text = clean(items.text_of_file(history)).text
+        text = clean(reading.text_of_file(history)).text
         yield items.NoteItem(place=str(history), file="memory/HISTORY.md", text=text)

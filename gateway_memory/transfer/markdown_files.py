@@ -16,7 +16,8 @@ from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import Block, parse, told_on
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.transfer.facts import entries, has_entries
-from gateway_memory.transfer.items import LONGEST_LINE, Item, MemoryItem, NoteItem, Problem
+from gateway_memory.transfer.items import Item, MemoryItem, NoteItem, Problem
+from gateway_memory.transfer.reading import LONGEST_LINE
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MARK: Final = re.compile(

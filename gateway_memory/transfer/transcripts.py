@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.transcript import Exchange, TranscriptReader
-from gateway_memory.transfer import facts, items
+from gateway_memory.transfer import conversations, facts, items, reading
 
-_Read = Iterator[items.Conversation | items.Item]
+_Read = Iterator[conversations.Conversation | items.Item]
 
 CLAUDE_CODE: Final = ("projects/*/*.jsonl", "*.jsonl", "*/*.jsonl")
 """Where the sessions of a folder are: of all projects, of one, of several."""
@@ -49,7 +49,7 @@ def _exchanged(source: str, files: list[Path]) -> _Read:
     known: set[str] = set()
     for file in files:
         reader = TranscriptReader(file.stem, parts=False)
-        for entry in items.objects_of_lines(file):
+        for entry in reading.objects_of_lines(file):
             if isinstance(entry, items.Problem):
                 yield entry
             else:
@@ -60,7 +60,7 @@ def _exchanged(source: str, files: list[Path]) -> _Read:
                 by_session.setdefault(each.session, []).append(each)
         known.update(each.id for each in reader.exchanges)
         for session, exchanges in by_session.items() or ([("", [])] if reader.exchanges else []):
-            yield items.Conversation(
+            yield conversations.Conversation(
                 source=source,
                 id=session,
                 place=str(file),
@@ -69,11 +69,11 @@ def _exchanged(source: str, files: list[Path]) -> _Read:
             )
 
 
-def _messages(exchange: Exchange) -> Iterator[items.Message]:
+def _messages(exchange: Exchange) -> Iterator[conversations.Message]:
     at = exchange.at or 0.0
-    yield items.Message(role="user", text=exchange.user, at=at)
+    yield conversations.Message(role="user", text=exchange.user, at=at)
     if exchange.reply:
-        yield items.Message(role="assistant", text=exchange.reply, at=at)
+        yield conversations.Message(role="assistant", text=exchange.reply, at=at)
 
 
 def codex(path: Path, zone: tzinfo | None) -> _Read:
@@ -81,11 +81,11 @@ def codex(path: Path, zone: tzinfo | None) -> _Read:
 
     A rollout that goes on from another one begins with a copy of it, which is left out where the other one is read.
     """
-    said: dict[str, list[items.Message]] = {}
+    said: dict[str, list[conversations.Message]] = {}
     for file in files_of(path, *CODEX):
         head: dict[str, Any] = {}
-        messages: list[items.Message] = []
-        for entry in items.objects_of_lines(file):
+        messages: list[conversations.Message] = []
+        for entry in reading.objects_of_lines(file):
             if isinstance(entry, items.Problem):
                 yield entry
                 continue
@@ -99,23 +99,25 @@ def codex(path: Path, zone: tzinfo | None) -> _Read:
         said[session] = messages
         before = said.get(str(head.get("forked_from_id") or ""), [])
         source = head.get("source")
-        yield items.Conversation(
+        yield conversations.Conversation(
             source="codex",
             id=session,
             place=str(file),
             messages=_without_copies(messages, before),
             kind="machine" if source in _MACHINES or (isinstance(source, dict) and "subagent" in source) else "direct",
-            at=items.time_of(head.get("timestamp"), zone) or file.stat().st_mtime,
+            at=conversations.time_of(head.get("timestamp"), zone) or file.stat().st_mtime,
         )
 
 
-def _message(entry: Mapping[str, Any], body: Mapping[str, Any], zone: tzinfo | None) -> items.Message | None:
+def _message(entry: Mapping[str, Any], body: Mapping[str, Any], zone: tzinfo | None) -> conversations.Message | None:
     if entry.get("type") not in ("response_item", "message") or body.get("type") != "message":
         return None
-    return items.message_of(body, entry.get("timestamp"), zone)
+    return conversations.message_of(body, entry.get("timestamp"), zone)
 
 
-def _without_copies(messages: list[items.Message], before: list[items.Message]) -> list[items.Message]:
+def _without_copies(
+    messages: list[conversations.Message], before: list[conversations.Message]
+) -> list[conversations.Message]:
     copied = Counter((each.role, each.text) for each in before)
     start = 0
     while start < len(messages) and copied[key := (messages[start].role, messages[start].text)] > 0:

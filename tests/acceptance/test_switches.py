@@ -17,7 +17,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
-from gateway_memory.session import FEATURES, Feature
+from gateway_memory.sessions.session import FEATURES, Feature
 from gateway_memory.store.journal import sessions
 from gateway_memory.sync.episodes import EpisodeFollower
 from notifier import Bus

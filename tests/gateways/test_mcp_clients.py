@@ -15,7 +15,7 @@ from served import Served, service, written
 
 from gateway_memory import OWNER
 from gateway_memory.scope import resolve_scope
-from gateway_memory.serving.access import ClientTokens
+from gateway_memory.serving.tokens import ClientTokens
 
 PACKAGES = ("@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/inspector@0.15.0")
 EXPECTED_FAILURES = Path(__file__).with_name("mcp_expected_failures.yaml")

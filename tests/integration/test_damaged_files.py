@@ -13,8 +13,8 @@ from patience import seconds
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import digest_of
 from gateway_memory.store.markdown import parse
+from gateway_memory.store.patches import digest_of
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings, RecallSettings
 

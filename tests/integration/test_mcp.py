@@ -21,7 +21,7 @@ from served import Served, service, written
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.scope import resolve_scope
-from gateway_memory.serving.access import ClientTokens
+from gateway_memory.serving.tokens import ClientTokens
 
 pytestmark = pytest.mark.xdist_group("mcp")
 

@@ -20,7 +20,8 @@ from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.sync.mqtt import client_id
 from notifier import Event, MemoryChange, MqttSettings, NotifierSettings
-from notifier.mqtt import Connection, Credentials, connect
+from notifier.mqtt import Connection, connect
+from notifier.mqtt_login import Credentials
 from notifier.wire import Wire
 from recall.settings import EmbedderSettings, RecallSettings
 

@@ -10,7 +10,8 @@ import pytest
 from patience import seconds, until
 
 from notifier import MqttSettings
-from notifier.mqtt import Connection, Credentials, LinkError, connect
+from notifier.mqtt import Connection, connect
+from notifier.mqtt_login import Credentials, LinkError
 
 pytestmark = pytest.mark.slow
 

@@ -24,8 +24,8 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.keys import known_keys
 from gateway_memory.edge.phrases import Language, texts
 from gateway_memory.serving.page import views
-from gateway_memory.serving.page.viewer import noted, sides_of
 from gateway_memory.serving.page.views import VIEWS
+from gateway_memory.serving.page.words import noted, sides_of
 
 pytestmark = pytest.mark.xdist_group("service")
 

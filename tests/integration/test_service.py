@@ -10,7 +10,7 @@ from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
 from gateway_memory.serving import models
-from gateway_memory.serving.calls import ENDPOINTS
+from gateway_memory.serving.endpoints import ENDPOINTS
 
 pytestmark = pytest.mark.xdist_group("service")
 

@@ -16,8 +16,8 @@ from patience import holds, seconds
 from served import OWNER, Served, facts, service, written
 
 from gateway_memory.scope import OWNER_SCOPE
-from gateway_memory.serving.access import ClientTokens
-from gateway_memory.serving.calls import ENDPOINTS
+from gateway_memory.serving.endpoints import ENDPOINTS
+from gateway_memory.serving.tokens import ClientTokens
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -33,10 +33,12 @@ from gateway_memory.config.service import ServedAgent
 from gateway_memory.config.serving import serve_options
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
-from gateway_memory.serving.access import Access, ClientTokens, host_token
-from gateway_memory.serving.app import ChangeFeed, Kind, Listener, Service
-from gateway_memory.serving.request import ServiceError
+from gateway_memory.serving.access import Access
+from gateway_memory.serving.app import Service
+from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.feeds import ChangeFeed, Kind, Listener
 from gateway_memory.serving.server import serve
+from gateway_memory.serving.tokens import ClientTokens, host_token
 from notifier import Event, MemoryChange
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]

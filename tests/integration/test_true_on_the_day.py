@@ -29,7 +29,7 @@ from gateway_memory.edge.phrases import Language, say
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.testing import Clock, RecordedEvents, memory_for_tests
 from gateway_memory.transfer.layouts import read_layout
-from gateway_memory.transfer.wiki import pages_of, without_secrets
+from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
 
 pytestmark = pytest.mark.over_postgres
 

@@ -11,7 +11,7 @@ from editor import WORDS_ALONE
 from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.capture.processor import BatchStage
+from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.files import MarkdownFiles

@@ -8,7 +8,7 @@ from dying_gateway import dies_after, dies_before
 from editor import WORDS_ALONE
 
 from gateway_memory import GatewayMemory, load_config
-from gateway_memory.capture.processor import BatchStage
+from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.store.journal.turns import Turns
 

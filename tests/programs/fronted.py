@@ -10,7 +10,7 @@ from served import Served
 from upstream import Upstream
 
 from gateway_memory.scope import resolve_scope
-from gateway_memory.serving.access import ClientTokens
+from gateway_memory.serving.tokens import ClientTokens
 
 __all__ = ["Front", "assistant", "user"]
 

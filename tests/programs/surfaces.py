@@ -14,11 +14,12 @@ from mcp.client.streamable_http import streamable_http_client
 from gateway_memory import GatewayMemory, Session
 from gateway_memory.config.service import LimitSettings
 from gateway_memory.scope import Scope
-from gateway_memory.serving.access import Access, ClientTokens, host_token
+from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.mcp import mcp_routes
 from gateway_memory.serving.page.mount import page_routes
+from gateway_memory.serving.tokens import ClientTokens, host_token
 from gateway_memory.transfer.exporter import to_line
 
 __all__ = ["calls_of", "files_of", "served_of"]

@@ -11,7 +11,7 @@ from served import service
 from upstream import upstream
 
 from gateway_memory.cli.main import main
-from gateway_memory.serving.access import ClientTokens
+from gateway_memory.serving.tokens import ClientTokens
 
 pytestmark = pytest.mark.xdist_group("service")
 

@@ -73,7 +73,7 @@ async def test_a_block_is_not_told_again_after_a_restart(memory: GatewayMemory, 
 async def test_a_conversation_that_rests_goes_on_as_before(
     memory: GatewayMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.session._MOST_PLACED", 1)
+    monkeypatch.setattr("gateway_memory.sessions.registry._MOST_PLACED", 1)
     await keep(memory, "Remember that the boiler is in the cellar.")
     session, other = [await memory.start_session(key, user=OWNER) for key in (KEY, "proxy:web:c2")]
     first = await memory.place(session, "Good morning", message_id="m1")

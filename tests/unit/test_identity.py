@@ -15,7 +15,7 @@ from gateway_memory.config.mistakes import ConfigFileError
 from gateway_memory.identity import who
 from gateway_memory.scope import KINDS, OWNER_KEY, Whose, is_name
 from gateway_memory.serving.models import SpeakerFacts
-from gateway_memory.transfer.links import digest_of, new_code
+from gateway_memory.transfer.link_codes import digest_of, new_code
 
 MAIN = "agent:main:main"
 NOBODY = IdentitySettings()

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from gateway_memory.store.documents import is_document
 from gateway_memory.store.markdown import Addition, one_line, parse, render_item
 from gateway_memory.transfer.items import Ignored, MemoryItem, NoteItem, Problem, SummaryItem
-from gateway_memory.transfer.layouts import item_of, read_layout
+from gateway_memory.transfer.layouts import read_layout
+from gateway_memory.transfer.rows import item_of
 
 SECRET = "zqxjkv"
 TEXT = st.one_of(

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gateway_memory.store.documents import patch_of, taken_back
 from gateway_memory.store.headings import day_named
 from gateway_memory.store.markdown import (
     MAX_TEXT_LENGTH,
@@ -19,6 +18,7 @@ from gateway_memory.store.markdown import (
     parse,
     render_item,
 )
+from gateway_memory.store.patches import patch_of, taken_back
 
 FILE = "MEMORY.md"
 LINES = st.lists(

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from gateway_memory.store.markdown import Addition, edit, parse, with_marks, without_marks
+from gateway_memory.store.markdown import Addition, edit, parse
+from gateway_memory.store.unmarked import with_marks, without_marks
 
 WAS = """# Memory
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.documents import merged
+from gateway_memory.store.patches import merged
 
 BASE = "# Memory\n\n- one\n- two\n- three\n"
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", "", "\r"]), max_size=8).map("\n".join)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gateway_memory.serving.request import mistakes_of, unknown_names
+from gateway_memory.serving.arguments import mistakes_of, unknown_names
 
 
 class Call(BaseModel):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.ground import decoded
-from gateway_memory.store.documents import Patch, patch_of, taken_back
+from gateway_memory.store.patches import Patch, patch_of, taken_back
 
 texts = st.lists(st.sampled_from(["", "- one", "- two", "# T", "prose\r", "- three <!-- gm:abcdefgh -->"])).map(
     "\n".join

@@ -6,7 +6,7 @@ from datetime import UTC
 from gateway_memory.config.settings import Config
 from gateway_memory.context.hits import Exchange, quotations_block, without_repeats
 from gateway_memory.scope import OWNER_SCOPE
-from gateway_memory.session import SessionRegistry
+from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.validity import Told
 from recall import Hit
 

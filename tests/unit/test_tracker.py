@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier.receiver import FIRST_WAIT_SECONDS, LONGEST_SECONDS, REQUESTED_AT_ONCE, Gap, Tracker
+from notifier.tracker import FIRST_WAIT_SECONDS, LONGEST_SECONDS, REQUESTED_AT_ONCE, Gap, Tracker
 
 
 def test_what_comes_in_order_is_given_out_at_once() -> None:

@@ -11,19 +11,8 @@ from hypothesis import strategies as st
 
 from notifier import Event, MemoryChange
 from notifier.events import MAX_CHANGES, split
-from notifier.wire import (
-    MAX_PAYLOAD_BYTES,
-    SKEW_SECONDS,
-    Ask,
-    DroppedError,
-    EventMessage,
-    Gone,
-    Hello,
-    Wire,
-    canonical,
-    read_secrets,
-    scope_hash,
-)
+from notifier.messages import Ask, DroppedError, EventMessage, Gone, Hello
+from notifier.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
 
 NOW = 1_800_000_000.0
 KEEPS = 86400

@@ -22,17 +22,20 @@ from gateway_memory.edge.config_reference import MEMORY, meanings, named, render
 from gateway_memory.edge.phrases import texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.serving.page.faces import deletion, labels_of, people
+from gateway_memory.serving.page.deleting import deletion
+from gateway_memory.serving.page.faces import labels_of, people
 from gateway_memory.serving.page.marking import doubted, evidence
 from gateway_memory.serving.page.pictures import money, over_time
 from gateway_memory.serving.page.portraits import about, portrait
 from gateway_memory.serving.page.trying import FIELDS, file_of, rows_of, state_of, trial
-from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer, sides_of
-from gateway_memory.store.documents import digest_of, is_writable
+from gateway_memory.serving.page.viewer import CUT, NothingHere, Values, View, Viewer
+from gateway_memory.serving.page.words import sides_of
+from gateway_memory.store.documents import is_writable
 from gateway_memory.store.journal.ledger import HistoryLine
-from gateway_memory.store.markdown import without_marks
 from gateway_memory.store.memory_record import EXCHANGE
+from gateway_memory.store.patches import digest_of
 from gateway_memory.store.plan import Receipt
+from gateway_memory.store.unmarked import without_marks
 from gateway_memory.store.validity import marked
 from recall import Filter
 

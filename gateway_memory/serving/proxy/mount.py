@@ -23,6 +23,7 @@ from gateway_memory.ground import get_logger
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope
 from gateway_memory.serving.app import TOKEN_PATH, Service, handled
+from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.proxy.conversation import (
     Asked,
     Message,
@@ -46,8 +47,8 @@ from gateway_memory.serving.proxy.relay import (
     upstream_client,
 )
 from gateway_memory.serving.proxy.speaker import REFUSED, TASK_HEADER, Speaker, speaker_of, without_tag
-from gateway_memory.serving.request import ServiceError, read_body
-from gateway_memory.session import Session
+from gateway_memory.serving.request import read_body
+from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal import requests as journal
 
 log = get_logger(__name__)

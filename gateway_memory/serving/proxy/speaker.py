@@ -15,7 +15,7 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope
 from gateway_memory.serving.access import Access, Grant
 from gateway_memory.serving.proxy.forms import Body, Form, words_of
-from gateway_memory.session import Session
+from gateway_memory.sessions.session import Session
 
 log = get_logger(__name__)
 

@@ -7,12 +7,12 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from gateway_memory.ground import EVERY, Database, day_of, decoded
-from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.memories import find_memories
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, SqlConnection, Table, made
 from gateway_memory.store.journal.uses import Uses, useful, uses_of
 from gateway_memory.store.journal.withheld import forgotten, validity, withheld
 from gateway_memory.store.memory_record import MemoryRecord
+from gateway_memory.store.patches import Patch
 from gateway_memory.store.plan import Plan, Receipt, ReceiptLine
 from gateway_memory.store.report import Rated
 from gateway_memory.store.validity import Today, Validity

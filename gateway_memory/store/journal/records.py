@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from gateway_memory.ground import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FEWEST_OLDER, Damage, most
+from gateway_memory.store.damage import FEWEST_OLDER, Damage, most
 from gateway_memory.store.journal.sql import SQL, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, told_record, whole_records, withheld
 from gateway_memory.store.summaries import (

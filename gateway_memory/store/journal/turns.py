@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
 from gateway_memory.ground import EVERY, Database
-from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.arrivals import NewTurn, accept
 from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog
@@ -29,6 +28,7 @@ from gateway_memory.store.journal.sql import (
     upsert,
 )
 from gateway_memory.store.journal.tidier import FAILED, Tidier
+from gateway_memory.store.patches import Patch
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
