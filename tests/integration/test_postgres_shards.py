@@ -1,6 +1,7 @@
 """The index of a memory on two servers: each person's on one of them, while the first has everything else."""
 
 import asyncio
+import re
 import shutil
 import subprocess
 import time
@@ -15,11 +16,12 @@ from patience import seconds
 from postgres import POSTGRES, Postgres, app_of, app_role, config_of, fresh_schema
 from psycopg import sql
 
-from gateway_memory import Config, GatewayMemory, Session
+from gateway_memory import Config, Facts, GatewayMemory, Session
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.postgres.schema import check, migrate, status
+from gateway_memory.store.postgres.scopes import PostgresSide
 from gateway_memory.store.postgres.shards import spread
 from gateway_memory.transfer.deletion import Deletion
 from recall import shard_of
@@ -89,6 +91,13 @@ def rows_on(server: Postgres, schema: str) -> set[str]:
     with psycopg.connect(server.dsn) as connection:
         table = sql.Identifier(schema, "row")
         return {key for (key,) in connection.execute(sql.SQL("SELECT DISTINCT scope FROM {}").format(table))}
+
+
+def said_on(server: Postgres, schema: str) -> set[str]:
+    """Return what was said, as far as a server has it in the index."""
+    with psycopg.connect(server.dsn) as connection:
+        query = sql.SQL("SELECT text FROM {} WHERE kind = 'episode' AND speaker = 'user'")
+        return {text for (text,) in connection.execute(query.format(sql.Identifier(schema, "row")))}
 
 
 class Host:
@@ -227,7 +236,7 @@ async def test_a_changed_list_moves_what_it_must_and_is_noticed_by_running_hosts
         assert rows_on(first, schema) == {scope_of(HERE).key}
         assert (await former.memory.before_reply(former.sessions[HERE], "which bell is broken?")).outcome == "timeout"
         with pytest.raises(StoreError, match=r"another list of store\.shards"):
-            check(dsns[0], schema)
+            check(dsns[0], schema, shards=())
         assert check(dsns[0], schema, shards=dsns) == []
         await former.tell(HERE, "roof")  # which is kept, and indexed by a host that has the list
     async with Host.of(config(schema), tmp_path / "b") as host:
@@ -260,9 +269,33 @@ async def test_a_deletion_reaches_every_server(servers: tuple[Postgres, Postgres
         await host.finds(HERE, "bell")
 
 
-async def test_a_server_that_steps_back_gets_what_it_lost(
+async def test_people_on_two_servers_can_be_linked(
     servers: tuple[Postgres, Postgres], schema: str, tmp_path: Path
 ) -> None:
+    made(servers, schema)
+    numbers = [next(n for n in range(99) if shard_of(f"user:telegram::{n}", 2) == server) for server in (0, 1)]
+    facts = [Facts(key=f"{n}", channel="telegram", chat_type="direct", sender_id=f"{n}") for n in numbers]
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        one, two = [await memory.session_of(each) for each in facts]
+        for session, what in ((one, "bell"), (two, "lamp")):
+            await memory.after_reply(session, user=f"Remember that the {what} is broken.", reply="OK")
+        await memory.flush()
+        found = re.search(r"/memory link (\S+)", await memory.command(one, "/memory link") or "")
+        assert found
+        told = await memory.command(two, f"/memory link {found[1]}")
+        assert "share one memory now" in (told or "")
+        await memory.flush()
+        both = await memory.session_of(facts[1])
+        hits = await memory.search(both, "what is broken?", limit=50)
+        assert {"the bell is broken", "the lamp is broken"} <= {hit.text for hit in hits if hit.kind == "memory"}
+    assert len(rows_on(servers[0], schema) | rows_on(servers[1], schema)) == 1, "one scope has everything"
+
+
+@pytest.mark.parametrize("how", ["restored", "empty"])
+async def test_a_server_that_steps_back_gets_what_it_lost(
+    servers: tuple[Postgres, Postgres], schema: str, how: str, tmp_path: Path
+) -> None:
+    """A backup of it is restored under two hosts, or another one without anything takes its place."""
     second, dump = servers[1], tmp_path / "shard.dump"
     made(servers, schema)
     async with Host.of(config(schema), tmp_path / "a") as here, Host.of(config(schema), tmp_path / "b") as there:
@@ -277,27 +310,52 @@ async def test_a_server_that_steps_back_gets_what_it_lost(
             await host.finds(THERE, "bell", "lamp")
         with psycopg.connect(second.dsn, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
-        call("pg_restore", "--single-transaction", f"--dbname={second.dsn}", str(dump))
+        if how == "restored":
+            call("pg_restore", "--single-transaction", f"--dbname={second.dsn}", str(dump))
+        else:
+            assert made(servers, schema)
         await here.tell(THERE, "roof")
         for host in (here, there):
             await host.memory.before_reply(host.sessions[THERE], "hello")
             await host.finds(THERE, "bell", "lamp", "roof")
+        async with asyncio.timeout(seconds(60)):
+            while len(said_on(second, schema)) < 3:  # the exchanges, behind the reply
+                await asyncio.sleep(0.2)
 
 
-def test_a_server_of_another_memory_is_refused(servers: tuple[Postgres, Postgres], schema: str) -> None:
-    first, second = servers
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        "INSERT INTO scope (key) VALUES ('owner')",
+        "INSERT INTO documents (folder, name, content, saved) VALUES ('', 'MEMORY.md', '', 1)",
+    ],
+)
+def test_a_server_of_another_memory_is_refused(servers: tuple[Postgres, Postgres], schema: str, theirs: str) -> None:
+    migrate(servers[1].dsn, schema)
+    with psycopg.connect(servers[1].dsn, options=f"-csearch_path={schema}") as connection:
+        connection.execute(theirs.encode())
+    with pytest.raises(StoreError, match="that of another memory"):
+        made(servers, schema)
+
+
+def test_a_server_that_is_named_twice_is_refused(servers: tuple[Postgres, Postgres], schema: str) -> None:
     made(servers, schema)
-    with psycopg.connect(second.dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
-        connection.execute("UPDATE meta SET value = 'another 2/2' WHERE key = 'shard'")
-    with pytest.raises(StoreError, match="that of another memory"):
-        made(servers, schema)
-    with psycopg.connect(second.dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
-        connection.execute("DELETE FROM meta WHERE key = 'shard'")
-        connection.execute("INSERT INTO documents (folder, name, content, saved) VALUES ('x', 'MEMORY.md', '', 1)")
-    with pytest.raises(StoreError, match="that of another memory"):
-        made(servers, schema)
+    dsn = servers[0].dsn
     with pytest.raises(StoreError, match="another one of the list is the same server"):
-        spread(first.dsn, schema, [first.dsn, f"{first.dsn} connect_timeout=9"])
+        spread(dsn, schema, [dsn, f"{dsn} connect_timeout=9"])
+
+
+def test_a_move_reads_and_fills_the_first_server(servers: tuple[Postgres, Postgres], schema: str) -> None:
+    dsns = [server.dsn for server in servers]
+    made(servers, schema)
+    with PostgresSide.open(dsns[0], schema, reads=True) as side:
+        assert "turns" in side.tables()
+    with psycopg.connect(dsns[0], options=f"-csearch_path={schema}") as connection:
+        connection.execute("UPDATE identity SET journal = 'of the source'")  # as a move into it does
+    with pytest.raises(StoreError, match=r"another list of store\.shards"):
+        check(dsns[0], schema, shards=dsns)
+    assert made(servers, schema)
+    check(dsns[0], schema, shards=dsns)
 
 
 def test_a_server_that_is_not_set_is_named(schema: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

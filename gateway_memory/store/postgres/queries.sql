@@ -31,7 +31,7 @@ JOIN pg_namespace n ON n.oid = r.relnamespace
 WHERE n.nspname = %(schema)s AND NOT c.convalidated ORDER BY 1, 2
 
 -- shards.is_used
-SELECT 1 WHERE EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM documents)
+SELECT 1 WHERE EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM documents) OR EXISTS (SELECT 1 FROM scope)
 
 -- status.wall between scopes
 SELECT CASE WHEN row_security_active('memories') THEN 'holds for ' ELSE 'does not hold for ' END || current_user

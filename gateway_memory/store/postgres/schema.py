@@ -102,7 +102,7 @@ def check(
     by_migration: bool = False,
     role: str | None = None,
     replica: str = "",
-    shards: Sequence[str] = (),
+    shards: Sequence[str] | None = None,
 ) -> list[Doubt]:
     """Return what may not be meant. Raise StoreError, with what to do, if this version can't work with the schema.
 
@@ -111,7 +111,7 @@ def check(
     by_migration: one may fill the schema; for others, one that is not complete ends the check.
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     replica: the connection string of a server that searches read from; "" for none.
-    shards: those of the servers over which the index is spread. One that can't be reached is a doubt.
+    shards: those of the servers over which the index is spread; None: not checked. One that is away is a doubt.
     """
     with in_transaction(dsn, schema) as connection:
         _check_tables(connection, schema, role)
@@ -127,9 +127,9 @@ def check(
                 f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
             )
         doubts = _doubts(connection) + (_doubts_of_replica(connection, replica, schema) if replica else [])
-        places = places_of(dsn, shards, identity(connection))
+        places = [] if shards is None else places_of(dsn, shards, identity(connection))
         for place in places:
-            if place.dsn == dsn and not by_migration:
+            if place.dsn == dsn:
                 check_noted(connection, place)
     for place in places:
         if place.dsn != dsn:

@@ -70,8 +70,8 @@ def spread(dsn: str, schema: str, shards: Sequence[str]) -> list[str]:
     for place in places:  # first of all, so that no host goes on with the former list
         with in_transaction(place.dsn, schema) as connection:
             before = noted(connection)
-            foreign = before and not before.startswith(journal)
-            if foreign or (identity(connection) != journal and connection.execute(SQL["shards.is_used"]).fetchone()):
+            is_ours = identity(connection) == journal or before.startswith(journal)
+            if not is_ours and connection.execute(SQL["shards.is_used"]).fetchone():
                 raise StoreError(f"{place}: its schema {schema!r} is that of another memory; name another server")
             if before != place.label:
                 connection.execute("DELETE FROM meta WHERE key = %s", (SHARD,))
