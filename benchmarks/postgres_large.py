@@ -207,7 +207,7 @@ async def replies_from_database(config: Config, folder: Path, args: argparse.Nam
     async with GatewayMemory(config, folder / "other") as memory:
         before = held()
         session = await memory.start_session("builder", user="large")
-        rows = memory._opened().storage.recaller._thread  # noqa: SLF001 - no call tells where a scope is searched
+        rows = memory._opened().storage.recaller._threads[0]  # noqa: SLF001 - no call tells where a scope is searched
         while await rows.run(lambda index: index.rows.large(template("large").key, args.lines)) is None:
             await memory.before_reply(session, ASKED.format(number=8))
             await asyncio.sleep(0.2)

@@ -244,7 +244,7 @@ def mcp(folder: Path) -> Iterator[dict[str, tuple[Talk, Bodies]]]:
 
     from gateway_memory import OWNER
     from gateway_memory.scope import resolve_scope
-    from gateway_memory.serving.access import ClientTokens
+    from gateway_memory.serving.tokens import ClientTokens
 
     with remembering(folder) as (running, workspace, learn):
         _, token = ClientTokens(workspace).add(resolve_scope(user=OWNER), "a client of MCP")

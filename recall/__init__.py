@@ -23,6 +23,7 @@ __all__, __getattr__ = lazy(
         ".rows.server": ("SEE", "SilentError", "TimeoutConnection", "as_psycopg", "is_loss", "storable"),
         ".rows.sql": ("Rows",),
         ".rows.sqlite": ("erase_scope",),
+        ".rows.tables": ("SHARD", "shard_of"),
         ".search.in_place": ("related",),
         ".settings": ("EmbedderSettings", "RecallSettings"),
         ".text.questions": ("Span", "asks_what_was", "talk_of"),

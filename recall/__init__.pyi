@@ -14,6 +14,8 @@ from .rows.server import is_loss as is_loss
 from .rows.server import storable as storable
 from .rows.sql import Rows as Rows
 from .rows.sqlite import erase_scope as erase_scope
+from .rows.tables import SHARD as SHARD
+from .rows.tables import shard_of as shard_of
 from .search.in_place import related as related
 from .settings import EmbedderSettings as EmbedderSettings
 from .settings import RecallSettings as RecallSettings

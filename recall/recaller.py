@@ -16,6 +16,7 @@ from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
 from recall.rows.replacement import prepare
 from recall.rows.sqlite import SqliteRows
+from recall.rows.tables import shard_of
 from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, provider_of
 from recall.text.words import LONGEST_EMBEDDED, clean_text
@@ -74,7 +75,8 @@ class _Ranked(NamedTuple):
 class Recaller:
     """Search over the scopes of one index. It belongs to the event loop that opened it.
 
-    index: the path of index.sqlite; None keeps everything in memory, and nothing on disk; or another store of rows.
+    index: the path of index.sqlite; None keeps everything in memory, and nothing on disk; or another store of rows, or
+    several, each with the scopes of its number by `shard_of`: one that is away fails the calls about its scopes alone.
     zone: in which "yesterday" is reckoned; None is the machine's own. encoder: makes the encoder, in its own thread; by
     default it follows the settings. breaker: guards an embedding server.
 
@@ -83,7 +85,7 @@ class Recaller:
 
     def __init__(
         self,
-        index: "Path | Rows | None",
+        index: "Path | Rows | Sequence[Rows] | None",
         settings: RecallSettings,
         *,
         zone: tzinfo | None,
@@ -91,10 +93,12 @@ class Recaller:
         breaker: "Breaker | None" = None,
     ) -> None:
         self._settings = settings
-        self._thread = IndexThread(SqliteRows(index) if index is None or isinstance(index, Path) else index)
+        if index is None or isinstance(index, Path):
+            index = SqliteRows(index)
+        self._threads = [IndexThread(rows) for rows in (index if isinstance(index, Sequence) else [index])]
         self._embedders = _embedders(settings.embedder, encoder, breaker)
         self._embedder = self._embedders[0] if self._embedders else None
-        self._background = None
+        self._backgrounds: Sequence[Background] = ()
         self._starting: asyncio.TimerHandle | None = None
         on_server = encoder is None and provider_of(settings.embedder.provider).is_server
         self._reader = _bundled() if on_server else self._embedder
@@ -104,7 +108,9 @@ class Recaller:
                 texts = settings.embedder.batch_size
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
-            self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
+            self._backgrounds = [
+                Background(thread, self._embedders[-1], cached=cached, size=size) for thread in self._threads
+            ]
         self._zone = zone
         self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
         self._ranking_seconds: float | None = None
@@ -118,39 +124,59 @@ class Recaller:
         The encoder loads afterwards, in its thread; until then, searches are lexical. A process that closes at once
         does not load it.
         """
-        self.is_new = await self._thread.open()
+        self.is_new = any(await asyncio.gather(*(thread.open() for thread in self._threads)))
         if self._embedder is not None:
             self._starting = asyncio.get_running_loop().call_later(_ENCODER_START_SECONDS, self._start_encoder)
-        if self._background is not None:
-            self._background.wake()
+        for background in self._backgrounds:
+            background.wake()
         return self.is_new
 
     def _start_encoder(self) -> None:
         for embedder in self._embedders:
             embedder.start()
-        if self._background is not None:
-            self._background.wake()
+        for background in self._backgrounds:
+            background.wake()
 
     async def close(self) -> None:
         """Stop the threads. One that hangs is left behind; it does not keep the process from ending."""
         if self._starting is not None:
             self._starting.cancel()
         readers = () if self._reader is None or self._reader in self._embedders else (self._reader,)
-        await asyncio.gather(*(each.close() for each in (*self._embedders, *readers)), self._thread.close())
+        await asyncio.gather(*(each.close() for each in (*self._embedders, *readers, *self._threads)))
 
     async def run(self) -> None:
         """Compute the vectors of new rows until it is cancelled; nothing is lost then."""
-        if self._background is not None:
-            await self._background.run()
+        async with asyncio.TaskGroup() as group:
+            for background in self._backgrounds:
+                group.create_task(background.run())
 
     async def embedded(self) -> None:
         """Wait until every row has its vector; return at once if there is no encoder."""
-        if self._background is not None:
-            await self._background.embedded()
+        for background in self._backgrounds:
+            await background.embedded()
 
     async def vectors(self) -> Vectors:
-        """Return how many memories have vectors, over all scopes. The encoder of this process need not be loaded."""
-        return await self._read(lambda index: index.vectors())
+        """Return how many memories have vectors, over all scopes. The encoder of this process need not be loaded.
+
+        Where the rows are in several places, those that are away are left out.
+        """
+
+        async def read(thread: IndexThread) -> Vectors:
+            try:
+                return await self._read_at(thread, lambda index: index.vectors())
+            except RecallError:
+                if len(self._threads) == 1:
+                    raise
+                return Vectors()
+
+        parts = await asyncio.gather(*map(read, self._threads))
+        encoder = next((part.encoder for part in parts if part.encoder), "")
+        return Vectors(encoder=encoder, rows=sum(p.rows for p in parts), missing=sum(p.missing for p in parts))
+
+    @property
+    def away(self) -> int:
+        """How many of several places of rows did not answer at the last look."""
+        return sum(not thread.index.rows.is_current() for thread in self._threads if thread.index)
 
     @property
     def problem(self) -> str:
@@ -162,16 +188,22 @@ class Recaller:
         """Whether the encoder of this process is being loaded, so that searches go by words meanwhile."""
         return any(each.started and each.encoder is None and not each.problem for each in self._embedders)
 
-    async def _read(self, job: "Callable[[Index], T]") -> T:
+    def _number(self, scope: str) -> int:
+        return shard_of(scope, len(self._threads))
+
+    async def _read(self, scope: str, job: "Callable[[Index], T]") -> T:
+        return await self._read_at(self._threads[self._number(scope)], job)
+
+    async def _read_at(self, thread: IndexThread, job: "Callable[[Index], T]") -> T:
         def following(index: "Index") -> T:
             index.follow()
             return job(index)
 
-        return await self._thread.run(following, timeout_seconds=0)
+        return await thread.run(following, timeout_seconds=0)
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
         """Return the files of a scope as they were indexed; none after the index was found damaged."""
-        return dict(await self._read(lambda index: index.rows.stamps(scope)))
+        return dict(await self._read(scope, lambda index: index.rows.stamps(scope)))
 
     async def replace_file(self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry]) -> FileChange:
         """Replace a file's rows by `entries`, see `replace_files`; stamp None: the file is gone."""
@@ -183,74 +215,76 @@ class Recaller:
         Unchanged entries keep their rows and vectors. Ids are unique in a scope: a row of another file with one of
         these ids moves here. Raises RecallError: the index cannot be written.
         """
-        fresh = await self._read(lambda index: index.unprepared(scope, files))
+        number = self._number(scope)
+        thread = self._threads[number]
+        fresh = await self._read_at(thread, lambda index: index.unprepared(scope, files))
         prepared: dict[str, SearchTerms] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
-            prepared |= await self._thread.run(partial(_prepared, part))
-        change = await self._thread.run(lambda index: index.replace_files(scope, files, prepared))
-        if change.added and self._background is not None:
-            self._background.wake()
+            prepared |= await thread.run(partial(_prepared, part))
+        change = await thread.run(lambda index: index.replace_files(scope, files, prepared))
+        if change.added and self._backgrounds:
+            self._backgrounds[number].wake()
         return change
 
     async def revision(self, scope: str) -> int:
         """Return a scope's revision, which rises with each change of its rows."""
-        return await self._read(lambda index: index.rows.revision(scope))
+        return await self._read(scope, lambda index: index.rows.revision(scope))
 
     async def added_since(self, scope: str, revision: int) -> tuple[int, tuple[Stored, ...]]:
         """Return a scope's revision, and its items that were inserted after `revision`, the oldest first."""
-        current, rows = await self._read(lambda index: index.rows.added_since(scope, revision))
+        current, rows = await self._read(scope, lambda index: index.rows.added_since(scope, revision))
         return current, tuple(rows)
 
     async def get(self, scope: str, id: str) -> Stored | None:  # noqa: A002 - its name everywhere here
         """Return the row of an id."""
-        return next(iter(await self._read(lambda index: index.rows.by_ids(scope, [id]))), None)
+        return next(iter(await self._read(scope, lambda index: index.rows.by_ids(scope, [id]))), None)
 
     async def owners(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the file of each of these ids, for those that the index knows."""
-        return {row.entry.id: row.file for row in await self._read(lambda index: index.rows.by_ids(scope, ids))}
+        return {row.entry.id: row.file for row in await self._read(scope, lambda index: index.rows.by_ids(scope, ids))}
 
     async def in_file(self, scope: str, file: str) -> tuple[Stored, ...]:
         """Return the rows of a file, in no order."""
-        return tuple(await self._read(lambda index: index.rows.in_files(scope, [file])))
+        return tuple(await self._read(scope, lambda index: index.rows.in_files(scope, [file])))
 
     @property
     def generation(self) -> int:
         """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""
-        return self._thread.index.generation if self._thread.index else 0
+        return sum(thread.index.generation for thread in self._threads if thread.index)
 
     @property
     def replaced(self) -> int:
         """How often the index was found damaged, and made again, since this was opened."""
-        return self._thread.index.damaged if self._thread.index else 0
+        return sum(thread.index.damaged for thread in self._threads if thread.index)
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
         """Return the items that were inserted last, the newest first."""
-        return tuple(await self._read(lambda index: index.rows.newest(scope, limit)))
+        return tuple(await self._read(scope, lambda index: index.rows.newest(scope, limit)))
 
     async def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
         """Return the items of a scope that pass a filter, the newest first."""
-        return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
+        return tuple(await self._read(scope, lambda index: index.rows.listed(scope, only, limit)))
 
     async def coming(self, scope: str, day: str, limit: int) -> tuple[Stored, ...]:
         """Return the items that hold until a day (YYYY-MM-DD) or later, those that end first before the others."""
-        return tuple(await self._read(lambda index: index.rows.coming(scope, day, limit)))
+        return tuple(await self._read(scope, lambda index: index.rows.coming(scope, day, limit)))
 
     async def began(self, scope: str) -> float:
         """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
-        return await self._read(lambda index: index.rows.began(scope))
+        return await self._read(scope, lambda index: index.rows.began(scope))
 
     async def telling(self, scope: str, least: float, limit: int) -> tuple[Stored, ...]:
         """Return the user's passages of at least this importance, the most important first."""
-        return tuple(await self._read(lambda index: index.rows.telling(scope, least, limit)))
+        return tuple(await self._read(scope, lambda index: index.rows.telling(scope, least, limit)))
 
     async def count(self, scope: str) -> int:
         """Return how many items a scope has."""
-        return await self._read(lambda index: index.rows.count(scope))
+        return await self._read(scope, lambda index: index.rows.count(scope))
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that its first search need not."""
-        await self._read(lambda index: index.warm(scope))
+        await self._read(scope, lambda index: index.warm(scope))
 
     async def search(self, request: SearchRequest, *, timeout_seconds: float | None) -> Recall:
         """Return the best memories of a scope for a message, best first.
@@ -258,14 +292,15 @@ class Recaller:
         It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
         """
         started = time.perf_counter()
-        if request.asked and self._background is not None:
+        if request.asked and self._backgrounds:
             most = CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, CATCH_UP_SECONDS)
-            await self._background.catch_up(most)
+            await self._backgrounds[self._number(request.scope)].catch_up(most)
         return await self._search(request, None if timeout_seconds is None else started + timeout_seconds)
 
     async def _search(self, request: SearchRequest, deadline: float | None) -> Recall:
         """Rank within a deadline (perf_counter): a query vector that is late is left out, and the rest is ranked."""
-        self._thread.opened()
+        thread = self._threads[self._number(request.scope)]
+        thread.opened()
         started = time.perf_counter()
         texts = [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])]
         patience = None if deadline is None else self._time_for_vectors(deadline)
@@ -278,7 +313,7 @@ class Recaller:
         remaining = None if deadline is None else max(deadline - ranking, 0)
         try:
             async with asyncio.timeout(remaining):
-                ranked = await self._thread.run(
+                ranked = await thread.run(
                     partial(_rank, request, vectors, self._zone),
                     SEARCH,
                     timeout_seconds=remaining,
@@ -340,7 +375,8 @@ class Recaller:
             timeout_seconds = self._settings.timeout_ms / 1000
         made = await self._vectors(texts, timeout_seconds, by=self._embedder)
         vectors = [None if vector is None or not vector.any() else vector for vector in made]
-        return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
+        compared = partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit)
+        return await self._threads[self._number(scope)].run(compared, WRITE)
 
     async def _vectors(
         self, texts: "Sequence[str]", timeout_seconds: float | None, *, by: Embedder | None, waits: bool = False

@@ -102,11 +102,14 @@ def on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 
 
 @pytest.fixture(params=KINDS)
-def postgres_schema(
-    request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
+    """The DSN of a PostgreSQL server, of each kind that is there."""
+    return postgres_dsn(request.param)
+
+
+@pytest.fixture
+def postgres_schema(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An empty memory in PostgreSQL, which hosts of this process find: see `config_of`."""
-    dsn = postgres_dsn(request.param)
     monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with migrated(dsn) as schema:
         yield schema

@@ -29,7 +29,7 @@ from gateway_memory.store.reviewed import Review, Settled
 from gateway_memory.sync.follower import IMPORTANCE
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
-from recall import Near, text_overlap
+from recall import Near, RecallError, text_overlap
 
 if TYPE_CHECKING:
     from gateway_memory.store.patches import Patch
@@ -237,7 +237,8 @@ class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
     wake: wakes the processor of turns; set when a plan was not completed, so that it is recovered.
-    busy: the keys of the scopes whose plans wait, since another process held them at the last `recover`.
+    busy: the keys of the scopes whose plans wait, since at the last `recover` another process held them, or their index
+        was away.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: SessionRegistry) -> None:
@@ -260,7 +261,7 @@ class PlanExecutor:
                     if plan:
                         await self.execute(plan, number)
                         replayed += 1
-            except StoreBusyError as error:
+            except (StoreBusyError, RecallError) as error:
                 busy.add(planned.scope)
                 self._runtime.on_error("recover", error)
         self.busy = frozenset(busy)

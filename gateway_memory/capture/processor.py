@@ -107,7 +107,11 @@ class TurnProcessor:
             StoreError: something could not be written. It stays in the store.
         """
         if await self._store.turns.waiting("accepted", session_id=session_id, limit=1):
-            await self._rule()
+            try:
+                await self._rule()
+            except (StoreBusyError, RecallError):
+                if await self._store.turns.waiting("accepted", session_id=session_id, limit=1):
+                    raise  # else the scopes are those of others
         await self._batch_once(session_id)
 
     @asynccontextmanager
@@ -151,9 +155,11 @@ class TurnProcessor:
     async def _rule(self) -> None:
         """Run the rules over all accepted turns.
 
-        Raises StoreBusyError at the end if the turns of some scopes had to be left.
+        Raises at the end if the turns of some scopes had to be left: StoreBusyError where somebody else holds them,
+        RecallError where their index is away.
         """
         busy: set[str] = set()
+        away: RecallError | None = None
         while True:
             async with self._work():
                 busy |= self._executor.busy
@@ -163,6 +169,9 @@ class TurnProcessor:
                         await self._carefully(self._rules, group)
                     except StoreBusyError:
                         busy.add(scope)
+                    except RecallError as error:
+                        busy.add(scope)
+                        away = error
             if not turns:
                 break
             for turn in turns:
@@ -170,6 +179,8 @@ class TurnProcessor:
                     self._debouncer.touch(turn.session_id, _now())
             self._wake_batch.set()
         self._caught_up.set()
+        if away:
+            raise away
         if busy:
             raise StoreBusyError(f"somebody else holds {len(busy)} scopes; their turns wait")
 
@@ -187,7 +198,7 @@ class TurnProcessor:
     async def _batch_due(self, session_id: str) -> None:
         try:
             await self._batch_once(session_id)
-        except StoreBusyError as error:  # its turns are due again; those of others are read meanwhile
+        except (StoreBusyError, RecallError) as error:  # its turns are due again; those of others are read meanwhile
             self._runtime.on_error("batch", error)
 
     async def _batch_once(self, session_id: str) -> None:

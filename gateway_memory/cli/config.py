@@ -61,6 +61,7 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
             yield from _missing(("notify", "mqtt"), mqtt, "ca_file", "cert_file", "key_file")
     if store.is_shared:
         named.append((("store", "dsnEnv"), store.dsn_env))
+        named += [(("store", "shards", number), name) for number, name in enumerate(store.shards)]
     yield from (
         (path, "the environment variable that it names is not set here")
         for path, name in named

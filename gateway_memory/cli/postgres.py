@@ -23,7 +23,7 @@ from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.migration import FilesSide, Side
 from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
-from gateway_memory.sync.storage import dsn_of
+from gateway_memory.sync.storage import dsn_of, shards_of
 
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20
@@ -195,22 +195,29 @@ def run_db(args: argparse.Namespace) -> int:
     """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
     settings = load_config(args.config).for_agent(args.agent).store
     with _with_extra():
-        return _carried_out(args, dsn_of(settings), settings)
+        return _carried_out(args, dsn_of(settings), shards_of(settings), settings)
 
 
-def _carried_out(args: argparse.Namespace, dsn: str, settings: StoreSettings) -> int:
+def _carried_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
     from gateway_memory.store.postgres import schema
+    from gateway_memory.store.postgres.shards import spread
 
     if args.part == "migrate":
-        done = schema.migrate(dsn, settings.schema, app_role=args.app_role)
-        sys.stdout.write("".join(f"applied {name}\n" for name in done) or "nothing to do\n")
+        servers = dict.fromkeys((dsn, *shards))
+        done = [
+            f"applied {name}"
+            for each in servers
+            for name in schema.migrate(each, settings.schema, app_role=args.app_role)
+        ]
+        done += spread(dsn, settings.schema, shards)
+        sys.stdout.write("".join(f"{line}\n" for line in done) or "nothing to do\n")
     elif args.part == "check":
         replica = os.environ.get(settings.replica_dsn_env, "")
-        for doubt in schema.check(dsn, settings.schema, role=args.app_role, replica=replica):
+        for doubt in schema.check(dsn, settings.schema, role=args.app_role, replica=replica, shards=shards):
             sys.stderr.write(f"warning: {doubt.words}\n")
         sys.stdout.write("this version can work with the tables\n")
     else:
-        sys.stdout.write("".join(f"{name}: {value}\n" for name, value in schema.status(dsn, settings.schema)))
+        sys.stdout.write("".join(f"{name}: {value}\n" for name, value in schema.status(dsn, settings.schema, shards)))
     return 0
 
 

@@ -118,6 +118,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "left_out": await asyncio.to_thread(left_out, folder and folder / session.scope.folder),
         "journals_aside": await asyncio.to_thread(journals_aside, ports.storage.documents.folder),
         "vectors": await _vectors(ports, health),
+        "index_away": ports.storage.recaller.away,
         "waiting": {
             "rules": queue.rules,
             "batch": batch,
@@ -214,6 +215,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_episodes", count=facts["episodes"]),
         *([phrase(session, "status_reviews", number=facts["reviews"])] if facts["reviews"] else []),
         _search_line(language, facts["vectors"]),
+        *([say(language, "status_index_away", number=facts["index_away"])] if facts["index_away"] else []),
         say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),
         *_mqtt_lines(language, facts["mqtt"], facts["waiting"]["outbox"]),

@@ -144,6 +144,7 @@ class StoreSettings:
 
     dsn_env: the environment variable that holds PostgreSQL's connection string. direct_dsn_env: the one that holds a
     connection string past a pooler, for NOTIFY. replica_dsn_env: the one of a replica, which searches read from.
+    shards: those of the servers over which the index is spread by scope; (): it is beside the rest.
     schema: where the tables are.
     resident_rows: the maximum number of rows of the shared index that this host keeps in memory.
     large_scope_rows: from so many rows on, a scope is searched in PostgreSQL, if that has pgvector.
@@ -153,6 +154,7 @@ class StoreSettings:
     dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DSN"
     direct_dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DIRECT_DSN"
     replica_dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_REPLICA_DSN"
+    shards: tuple[Annotated[str, MinLen(1)], ...] = ()
     schema: Annotated[str, Predicate(is_schema)] = field(
         default="gateway_memory",
         metadata={"expected": "at most 48 lower-case letters, digits and _, the first a letter"},

@@ -126,15 +126,18 @@ class EpisodeFollower:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            failed: set[str] = set()
             for scope in sorted(self._behind):
                 try:
                     await self.catch_up(scope)
                 except (StoreError, RecallError) as error:
-                    log.warning("episodes.will_retry", error=type(error).__name__)
-                    await asyncio.sleep(_RETRY_SECONDS)
-                    self._wake.set()
+                    failed.add(type(error).__name__)
                 else:
                     self._behind.discard(scope)
+            if failed:  # others were not kept waiting: their part of the index may be there
+                log.warning("episodes.will_retry", errors=sorted(failed), scopes=len(self._behind))
+                await asyncio.sleep(_RETRY_SECONDS)
+                self._wake.set()
 
     async def _index(self, scope: str, pages: Sequence[int]) -> None:
         async with self._indexing:

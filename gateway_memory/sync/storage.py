@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -85,12 +85,13 @@ async def open_storage(
 
 async def open_ports(
     stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
-) -> tuple[Store, Path | Rows | None]:
+) -> tuple[Store, Path | Sequence[Rows] | None]:
     """Open the store where the settings say, and return it with the place of the index: see `Recaller`."""
     notify = settings.notify
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
     if adapter := _SHARED.get(settings.store.backend):
-        dsn, spool = dsn_of(settings.store), None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
+        spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
+        dsn, shards = dsn_of(settings.store), shards_of(settings.store)
         try:
             shared = import_module(adapter)
         except ModuleNotFoundError as error:
@@ -98,8 +99,8 @@ async def open_ports(
                 f"store.backend is {settings.store.backend}, and {error.name} is missing: "
                 f"{how_to_install(settings.store.backend)}"
             ) from error
-        opened: tuple[Store, Rows] = await shared.open_shared(
-            stack, dsn, settings.store, spool=spool, sends=sends, history=history, metrics=metrics
+        opened: tuple[Store, Sequence[Rows]] = await shared.open_shared(
+            stack, dsn, settings.store, shards=shards, spool=spool, sends=sends, history=history, metrics=metrics
         )
         return opened
 
@@ -167,10 +168,19 @@ def _hide(database: Path) -> None:
 
 def dsn_of(settings: StoreSettings) -> str:
     """Return the DSN of PostgreSQL. Raises ConfigError if the environment variable that the settings name isn't set."""
-    dsn = os.environ.get(settings.dsn_env)
+    return _dsn_in(settings.dsn_env, "dsnEnv")
+
+
+def shards_of(settings: StoreSettings) -> list[str]:
+    """Return the DSNs of the servers over which the index is spread. Raises ConfigError as `dsn_of` does."""
+    return [_dsn_in(name, "shards") for name in settings.shards]
+
+
+def _dsn_in(name: str, key: str) -> str:
+    dsn = os.environ.get(name)
     if not dsn:
         raise ConfigError(
-            f"agents.defaults.memorySync.store.dsnEnv: the environment variable {settings.dsn_env} is not set; "
+            f"agents.defaults.memorySync.store.{key}: the environment variable {name} is not set; "
             "it holds the connection string of PostgreSQL"
         )
     return dsn
@@ -182,7 +192,7 @@ def _given(make: "Callable[[], TextEncoder]") -> "GivenEncoder":
     return GivenEncoder(make())
 
 
-async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
+async def _open_recaller(stack: AsyncExitStack, path: Path | Sequence[Rows] | None, runtime: Runtime) -> Recaller:
     breaker = Breaker(open_seconds=_EMBEDDING_BACKOFF_SECONDS)
     encoder = None if runtime.encoder is None else partial(_given, runtime.encoder)
     recaller = Recaller(path, runtime.settings.auto_recall, encoder=encoder, breaker=breaker, zone=runtime.zone)

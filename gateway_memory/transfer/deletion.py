@@ -17,7 +17,7 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, files_
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.sync.storage import dsn_of
+from gateway_memory.sync.storage import dsn_of, shards_of
 from recall import RecallError, erase_scope, peek
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Deletion:
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
         if self.store.is_shared:
-            return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
+            return [Scope.parse(key) for key in self._tables()[-1].linked_with(scope.key)]
         with _journal(self.workspace) as journal:
             return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
 
@@ -226,7 +226,7 @@ class Deletion:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
         if not self.store.is_shared:
             return _survey(self.workspace, self._all(scope))
-        return self._tables().count(self._all(scope))
+        return _counted(self._tables(), self._all(scope))
 
     def delete(self, scope: Scope) -> Proof:
         """Delete all of a scope, and of those that are linked with it, and return the proof.
@@ -240,9 +240,10 @@ class Deletion:
         workspace = self.workspace
         if self.store.is_shared:
             tables, scopes = self._tables(), self._all(scope)
-            proof = Proof(before=tables.count(scopes), limits=_LIMITS)
-            tables.erase(scopes)
-            proof.after = tables.count(scopes)
+            proof = Proof(before=_counted(tables, scopes), limits=_LIMITS)
+            for server in tables:
+                server.erase(scopes)
+            proof.after = _counted(tables, scopes)
             return proof
         proof = Proof()
         try:
@@ -272,7 +273,19 @@ class Deletion:
     def _all(self, scope: Scope) -> Sequence[Scope]:
         return [scope, *self.linked_with(scope)]
 
-    def _tables(self) -> "ScopeTables":
+    def _tables(self) -> "Sequence[ScopeTables]":
+        """Return the tables on each server; last those that know which scopes are linked, if this is done again."""
         from gateway_memory.store.postgres.scopes import ScopeTables
 
-        return ScopeTables(dsn_of(self.store), self.store.schema)
+        dsn = dsn_of(self.store)
+        servers = [each for each in shards_of(self.store) if each != dsn]
+        return [ScopeTables(each, self.store.schema) for each in (*servers, dsn)]
+
+
+def _counted(servers: "Sequence[ScopeTables]", scopes: Sequence[Scope]) -> dict[str, int]:
+    """Return how many rows scopes have over all servers, by table."""
+    counts: dict[str, int] = {}
+    for tables in servers:
+        for table, number in tables.count(scopes).items():
+            counts[table] = counts.get(table, 0) + number
+    return counts

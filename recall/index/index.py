@@ -180,7 +180,8 @@ class Index:
         """Open the rows; return whether they are empty and need everything again."""
         opening = self.rows.open()
         self.damaged += opening == "repaired"
-        self._look_at_encoder()
+        if self.rows.is_current():  # else its server is away, and is looked at when it is back
+            self._look_at_encoder()
         return opening != "found"
 
     def close(self) -> None:

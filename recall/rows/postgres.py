@@ -13,12 +13,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateway_memory.ground import EVERY
+from gateway_memory.ground import EVERY, get_logger
 from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector
 from recall.rows.tables import (
     LOADED,
+    SHARD,
     STORED,
     LoadedRow,
     Opening,
@@ -36,6 +37,8 @@ from recall.types import FileChange, FileEntries, Filter, RecallError, Stored
 
 if TYPE_CHECKING:
     from recall.rows.postgres_building import LargeScopes
+
+_log = get_logger(__name__)
 
 # Rows in memory with their texts, over all scopes. A row has about a kilobyte.
 _RESIDENT_ROWS = 150_000
@@ -84,7 +87,8 @@ class PostgresRows(Rows):
 
     resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
     searched in the database, if that has pgvector. replica: the DSN of a server that replays what this one writes.
-    Rows of a scope are read there if it has the newest of them; "" for none.
+    Rows of a scope are read there if it has the newest of them; "" for none. shard: what `meta` must say of the scopes
+    that are kept here, "" for all; a server that has only a part of them may be away while the rows are opened.
     """
 
     def __init__(
@@ -95,8 +99,10 @@ class PostgresRows(Rows):
         resident_rows: int = _RESIDENT_ROWS,
         large_rows: int = _LARGE_ROWS,
         replica: str = "",
+        shard: str = "",
     ) -> None:
         self._server = Server(dsn, arguments)
+        self._shard = shard
         self._replica = Server(replica, arguments) if replica else None
         super().__init__(self._server)
         self._most = resident_rows
@@ -114,8 +120,13 @@ class PostgresRows(Rows):
         self._polled: dict[str, str] | None = None
 
     def open(self) -> Opening:
-        opening = super().open()
-        self._pgvector = pgvector_of(self._server)
+        try:
+            opening = super().open()
+        except RecallError:
+            if not self._shard:
+                raise
+            self._server.open_later()
+            opening = "found"
         if self._replica is not None:
             self._replica.open_later()
         return opening
@@ -166,6 +177,11 @@ class PostgresRows(Rows):
         self._server.see("")
         meta = dict(self._rows(_META))
         place = meta.pop("")
+        if meta.get(SHARD, "") != self._shard:
+            _log.error("recall.other_shards")
+            raise RecallError("store.shards of this host is not the list that `gateway-memory db migrate` has noted")
+        if not self._place:
+            self._pgvector = pgvector_of(self._server)
         if self._replica is not None and meta.get("place") != place:
             self._rows(_PUT_PLACE)
         return meta, place

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -17,6 +18,22 @@ Poll = Literal["unchanged", "changed", "replaced"]
 
 RowKey = tuple[str, int]
 """A row, by its scope and its sequence."""
+
+
+# In `meta`: which scopes a server has, where the rows are on several; see gateway_memory/store/postgres/shards.py.
+SHARD = "shard"
+
+
+def shard_of(scope: str, shards: int) -> int:
+    """Return which of several stores has the rows of a scope, from 0. One store more takes its share; no other moves.
+
+    The weights are those of rendezvous hashing.
+    """
+
+    def weight(number: int) -> bytes:
+        return blake2b(f"{number} {scope}".encode(), digest_size=8).digest()
+
+    return max(range(shards), key=weight) if shards > 1 else 0
 
 
 class SearchTerms(NamedTuple):

@@ -110,7 +110,7 @@ async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monke
         await recaller.replace_file(f"user:{scope}", "MEMORY.md", None, entries)
 
     async def resident() -> dict[str, int]:
-        return await recaller._read(lambda index: {key: len(found) for key, found in index._scopes.items()})
+        return await recaller._read("owner", lambda index: {key: len(found) for key, found in index._scopes.items()})
 
     assert await resident() == {}, "what is only written is not loaded"
     for scope in range(scopes):

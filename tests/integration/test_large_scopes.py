@@ -142,7 +142,7 @@ async def filled(recaller: Recaller, scope: str = "owner") -> None:
 
 def large(recaller: Recaller, rows: PostgresRows, scope: str = "owner") -> "asyncio.Future[LargeRows | None]":
     """Ask for a scope, as a search would to which it is too large."""
-    thread = recaller._thread
+    thread = recaller._threads[0]
     return asyncio.ensure_future(thread.run(lambda _: rows.large(scope, LINES)))
 
 
@@ -152,7 +152,7 @@ async def built(recaller: Recaller, rows: PostgresRows) -> LargeRows:
         while True:
             found = await large(recaller, rows)
             if found is not None:
-                thread = recaller._thread
+                thread = recaller._threads[0]
                 if not await thread.run(lambda _, found=found: [*found.recent()]):  # type: ignore[misc]
                     return found
             await asyncio.sleep(0.05)
@@ -241,7 +241,7 @@ async def _held_by(recaller: Recaller, rows: PostgresRows, word: str) -> int:
         assert found
         return sum(len(part) for _, part in found.postings(_terms(word))) // 12
 
-    thread = recaller._thread
+    thread = recaller._threads[0]
     return await thread.run(job)
 
 
@@ -251,7 +251,7 @@ async def test_vectors_that_come_late_are_found_soon(dsn: str, schema: str) -> N
         await filled(recaller)
         await asked(recaller, "the boat")
         assert (await built(recaller, rows)).size.vectors == LINES
-        thread = recaller._thread
+        thread = recaller._threads[0]
         again = await thread.run(
             lambda index: [(("owner", row.sequence), row.vector or b"") for row in index.rows.load("owner", -1, LINES)]
         )
@@ -294,7 +294,7 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
                 await asyncio.sleep(0.05)
         assert len(found.size.vector_sum) == 4 * 32
         assert (await asked(other, "the boat in Porto")).outcome == "full"
-        thread = other._thread
+        thread = other._threads[0]
         assert len(await thread.run(lambda _: _nearest(found))) == 5
     assert owner.execute("SELECT max(block) FROM large_word").fetchone() == words, "the lists of words stay"
 
@@ -346,7 +346,7 @@ async def test_nothing_of_a_deleted_scope_stays(dsn: str, schema: str, owner: ps
     assert owner.execute(query, (schema,)).fetchone() == (1,)
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
-        await (thread := recaller._thread).run(lambda _: rows.erase("owner"))
+        await (thread := recaller._threads[0]).run(lambda _: rows.erase("owner"))
         assert await thread.run(lambda _: rows.large("owner", LINES)) is None
     assert owner.execute("SELECT count(*) FROM large_word").fetchone() == (0,)
     assert owner.execute(query, (schema,)).fetchone() == (0,)

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -42,11 +42,6 @@ pytestmark = [
 EPISODES = 5000
 ROOM = Scope.parse("room:a/b c")  # whose name the folder does not tell
 PROGRAM = Path(__file__).parents[1] / "programs" / "moving.py"
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

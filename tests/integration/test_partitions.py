@@ -1,6 +1,6 @@
 """Exchanges in PostgreSQL lie in partitions: old ones go as a whole, and nothing is lost between them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 
 import psycopg
@@ -15,11 +15,6 @@ from gateway_memory.store.postgres.storage import open_shared
 pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 SIZE = 4_000_000
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

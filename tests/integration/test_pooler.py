@@ -1,7 +1,7 @@
 """Hosts behind PgBouncer, which lends each transaction any connection."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +22,6 @@ pytestmark = [
     pytest.mark.skipif(not KINDS or PGBOUNCER is None, reason="there is no PostgreSQL, or no PgBouncer"),
     pytest.mark.xdist_group("alone"),
 ]
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

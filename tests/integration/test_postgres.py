@@ -7,7 +7,7 @@ import shlex
 import sqlite3
 import subprocess
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -47,11 +47,6 @@ pytestmark = [
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
 ]
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

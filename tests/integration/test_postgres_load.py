@@ -1,7 +1,7 @@
 """Hosts over PostgreSQL for years: slow is not dead, what is held stops itself alone, and nothing reads it all."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,6 @@ pytestmark = [
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
 ]
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -36,11 +36,6 @@ pytestmark = [
 
 OPEN_PORTS = storage.open_ports
 PAGE = Path(__file__).parents[2] / "docs" / "postgres-operations.md"
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,6 @@ INSERT INTO events (origin, number, scope, kept_at, body)
     VALUES ('j.0', 1, 'owner', 1, '{}'), ('j.0', 2, 'user:zoe', 1, '{}');
 INSERT INTO requests VALUES ('after_reply', 'x', '1', 'owner', 1, 'answer');
 """
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

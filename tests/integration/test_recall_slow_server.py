@@ -15,11 +15,6 @@ pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not 
 NAME = "recall that waits"
 
 
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
-
-
 @pytest.fixture
 def schema(dsn: str) -> Iterator[str]:
     with migrated(dsn) as schema:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -38,11 +37,6 @@ pytestmark = [
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),
 ]
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture(scope="module")

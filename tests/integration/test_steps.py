@@ -7,7 +7,7 @@ made, by its 22 and 12 steps, with something in every table.
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -186,11 +186,6 @@ CATALOG = {
         UNION ALL SELECT 'schema', nspacl::text FROM pg_namespace WHERE oid = %(schema)s::regnamespace
     """,
 }
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

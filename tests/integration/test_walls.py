@@ -1,6 +1,6 @@
 """The wall between scopes in PostgreSQL: a transaction sees the rows of the scopes that it names, and no others."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 
 import psycopg
@@ -23,11 +23,6 @@ pytestmark = [pytest.mark.of_postgres, pytest.mark.slow, pytest.mark.skipif(not 
 
 MEMORY_FILE = "MEMORY.md"
 ZOE, ADA = Scope.parse("user:zoe"), Scope.parse("user:ada")
-
-
-@pytest.fixture(params=KINDS)
-def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
-    return postgres_dsn(request.param)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -279,7 +279,7 @@ class AsPostgres:
 
     async def open_ports(
         self, stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
-    ) -> tuple[Store, Path | Rows | None]:
+    ) -> tuple[Store, Path | Sequence[Rows] | None]:
         """Open the ports as `open_ports` does."""
         if workspace is None or workspace not in self._schemas:
             self._schemas[workspace] = self._stack.enter_context(migrated(self._dsn))

@@ -138,6 +138,10 @@ ANYWHERE: Final[dict[str, Any]] = {
 """The arguments of a connection that needs no tables."""
 
 
+class UnreachableError(StoreError):
+    """The server can't be reached, or does not answer."""
+
+
 def _is_loss(error: BaseException) -> bool:
     """Return whether the server is away, or gives no connection."""
     return not isinstance(error, psycopg.Error) or is_loss(error)
@@ -158,7 +162,7 @@ def failed(error: BaseException) -> StoreError:
         refused = error.sqlstate.startswith(_REFUSALS) and not isinstance(error, _COLLIDED)
         kind = StoreRefusedError if refused else StoreError
         return kind(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
-    return StoreError(f"PostgreSQL does not answer ({type(error).__name__})")
+    return UnreachableError(f"PostgreSQL does not answer ({type(error).__name__})")
 
 
 def unreachable(error: psycopg.Error) -> StoreError:
@@ -169,7 +173,7 @@ def unreachable(error: psycopg.Error) -> StoreError:
             "in which signs such as a space, @, / and % are written as %20, %40, %2F and %25"
         )
     reason = " ".join(str(error).split())[:300]
-    return StoreError(f"PostgreSQL can't be reached: {reason}")
+    return UnreachableError(f"PostgreSQL can't be reached: {reason}")
 
 
 @contextmanager

@@ -30,6 +30,9 @@ SELECT r.relname, c.conname FROM pg_constraint c JOIN pg_class r ON r.oid = c.co
 JOIN pg_namespace n ON n.oid = r.relnamespace
 WHERE n.nspname = %(schema)s AND NOT c.convalidated ORDER BY 1, 2
 
+-- shards.is_used
+SELECT 1 WHERE EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM documents) OR EXISTS (SELECT 1 FROM scope)
+
 -- status.wall between scopes
 SELECT CASE WHEN row_security_active('memories') THEN 'holds for ' ELSE 'does not hold for ' END || current_user
 

@@ -12,7 +12,8 @@ from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.ground import EVERY
-from gateway_memory.store.postgres.connection import SQL, connected, in_transaction
+from gateway_memory.store.postgres.connection import SQL, UnreachableError, connected, in_transaction
+from gateway_memory.store.postgres.shards import Place, check_noted, identity, misplaced, places_of
 from gateway_memory.store.steps import FIRST, Steps
 
 # What the role of hosts may do with the tables: how it is given, and what of it is missing.
@@ -95,7 +96,13 @@ def _state_of(connection: psycopg.Connection[Any], schema: str) -> SchemaState:
 
 
 def check(
-    dsn: str, schema: str, *, by_migration: bool = False, role: str | None = None, replica: str = ""
+    dsn: str,
+    schema: str,
+    *,
+    by_migration: bool = False,
+    role: str | None = None,
+    replica: str = "",
+    shards: Sequence[str] | None = None,
 ) -> list[Doubt]:
     """Return what may not be meant. Raise StoreError, with what to do, if this version can't work with the schema.
 
@@ -104,16 +111,10 @@ def check(
     by_migration: one may fill the schema; for others, one that is not complete ends the check.
     role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     replica: the connection string of a server that searches read from; "" for none.
+    shards: those of the servers over which the index is spread; None: not checked. One that is away is a doubt.
     """
     with in_transaction(dsn, schema) as connection:
-        _check_version(connection)
-        _check_rights(connection, schema, role)
-        state = _state_of(connection, schema)
-        if state.missing:
-            raise StoreError(
-                f"the schema {schema!r} lacks {', '.join(state.missing)}: run `gateway-memory db migrate` once, "
-                "as the owner of the schema"
-            )
+        _check_tables(connection, schema, role)
         query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
         ending = connection.execute(query, (list(STEPS.read()),)).fetchall()
         is_migrating = connection.execute(
@@ -125,7 +126,34 @@ def check(
             raise StoreError(
                 f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
             )
-        return _doubts(connection) + (_doubts_of_replica(connection, replica, schema) if replica else [])
+        doubts = _doubts(connection) + (_doubts_of_replica(connection, replica, schema) if replica else [])
+        places = [] if shards is None else places_of(dsn, shards, identity(connection))
+        for place in places:
+            if place.dsn == dsn:
+                check_noted(connection, place)
+    for place in places:
+        if place.dsn != dsn:
+            try:
+                with in_transaction(place.dsn, schema) as connection:
+                    _check_tables(connection, schema, role)
+                    check_noted(connection, place)
+                    if host := _clear_text_to(connection):
+                        doubts.append(Doubt("postgres.clear_text", _CLEAR_TEXT.format(host=host)))
+            except UnreachableError as error:
+                words = f"{place} is away, so those whose index is there are answered without a search: {error}"
+                doubts.append(Doubt("postgres.shard", words))
+    return doubts
+
+
+def _check_tables(connection: psycopg.Connection[Any], schema: str, role: str | None) -> None:
+    _check_version(connection)
+    _check_rights(connection, schema, role)
+    state = _state_of(connection, schema)
+    if state.missing:
+        raise StoreError(
+            f"the schema {schema!r} lacks {', '.join(state.missing)}: run `gateway-memory db migrate` once, "
+            "as the owner of the schema"
+        )
 
 
 def _check_version(connection: psycopg.Connection[Any]) -> None:
@@ -272,8 +300,11 @@ def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], na
             return
 
 
-def status(dsn: str, schema: str) -> list[tuple[str, str]]:
-    """Return what an operator asks first: server, steps, hosts, what waits, and how large it is. Raises StoreError."""
+def status(dsn: str, schema: str, shards: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return what an operator asks first: server, steps, hosts, what waits, and how large it is. Raises StoreError.
+
+    shards: the connection strings of the servers over which the index is spread, each of which gets a line.
+    """
     state = state_of(dsn, schema)
     lines = [
         ("server", f"PostgreSQL {state.server // 10_000}.{state.server % 10_000}"),
@@ -287,11 +318,27 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         lines.append(("connection", _way_of(connection)))
         unseen = [name for _, name in connection.execute(SQL["schema.not_validated"], {"schema": schema}).fetchall()]
         lines.append(("constraints that old rows break", ", ".join(unseen) or "none"))
-        return lines + [
+        lines += [
             (name.removeprefix("status."), str((connection.execute(query).fetchone() or [""])[0]))
             for name, query in SQL.items()
             if name.startswith("status.")
         ]
+        places = places_of(dsn, shards, identity(connection)) if shards else []
+    return lines + [(str(place), _state_of_shard(place, schema)) for place in places]
+
+
+def _state_of_shard(place: Place, schema: str) -> str:
+    try:
+        with in_transaction(place.dsn, schema, EVERY, timeout_seconds=_MIGRATION_SECONDS) as connection:
+            check_noted(connection, place)
+            scopes, waiting, size = [
+                (connection.execute(SQL[f"status.{name}"]).fetchone() or [""])[0]
+                for name in ("scopes", "rows without a vector", "size")
+            ]
+            wrong = len(misplaced(connection, place))
+    except StoreError as error:
+        return str(error)
+    return f"{scopes} scopes, {wrong} of them misplaced, {waiting} rows without a vector, {size}"
 
 
 def _way_of(connection: psycopg.Connection[Any]) -> str:

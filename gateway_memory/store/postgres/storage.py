@@ -1,6 +1,7 @@
 """Open the store over PostgreSQL."""
 
 import os
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from gateway_memory.store.postgres.connection import PostgresConnection, in_sche
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
 from gateway_memory.store.postgres.hosts import HostSlot, Notifications
 from gateway_memory.store.postgres.schema import check
+from gateway_memory.store.postgres.shards import places_of
 from gateway_memory.store.postgres.spool import (
     PostgresEpisodes,
     PostgresEvents,
@@ -34,13 +36,15 @@ async def open_shared(
     dsn: str,
     settings: StoreSettings,
     *,
+    shards: Sequence[str] = (),
     spool: Path | None = None,
     sends: bool = False,
     history: int = 1000,
     metrics: Metrics | None = None,
-) -> tuple[Store, Rows]:
+) -> tuple[Store, Sequence[Rows]]:
     """Open the store of the memory in a schema, and the rows of its index. The stack closes them.
 
+    shards: the DSNs of the servers over which the rows are spread; none: they are with the store.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
     metrics: gets the histogram "postgres", the gauges "spool.waiting" and "spool.refused", the counter
@@ -52,7 +56,7 @@ async def open_shared(
     schema = settings.schema
     metrics = metrics or Metrics()
     replica = os.environ.get(settings.replica_dsn_env, "")
-    for doubt in await compute(partial(check, dsn, schema, replica=replica)):
+    for doubt in await compute(partial(check, dsn, schema, replica=replica, shards=shards)):
         log.warning(doubt.event, reason=doubt.words)
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
@@ -93,11 +97,16 @@ async def open_shared(
     if isinstance(store.turns, SpooledTurns):
         stack.push_async_callback(store.turns.send_last)
         run_in_background(stack, store.turns.run(), "spool")
-    rows = PostgresRows(
-        dsn,
-        in_schema(schema),
-        resident_rows=settings.resident_rows,
-        large_rows=settings.large_scope_rows,
-        replica=replica,
-    )
+    rows = [
+        PostgresRows(
+            place.dsn,
+            in_schema(schema),
+            resident_rows=settings.resident_rows,
+            large_rows=settings.large_scope_rows,
+            replica=replica if place.dsn == dsn else "",
+            shard=place.label,
+        )
+        for place in places_of(dsn, shards, store.event_log.journal)
+        if place.number
+    ]
     return store, rows
