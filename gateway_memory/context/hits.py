@@ -210,20 +210,18 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
 
 
 def without_repeats(exchanges: Sequence[Exchange], told: Told, *, again: bool) -> tuple[list[Exchange], list[Hit]]:
-    """Return exchanges without the sentences that lines before them say, and the hits of those that say no more.
+    """Return the exchanges that say more than lines before them, and the hits of the others.
 
-    What completes a side that was told is quoted with it. again: all as they are: they were asked for.
+    They stay whole: a sentence that stands elsewhere by itself is what the others are about. again: all, since they were
+    asked for.
     """
     fresh: list[Exchange] = []
     repeated: list[Hit] = []
     turns = {each.hit.turn for each in exchanges}
     for each in exchanges:
-        text, sides = told.fresh(each.hit.text), (told.fresh(each.sides[0]), told.fresh(each.sides[1]))
         answer = " ".join(each.then) or (each.sides[1 - each.side] if _completes(each.side, *each.sides) else "")
-        if again or (not text and answer and told.fresh(answer)):
+        if again or told.fresh(each.hit.text) or told.fresh(answer):
             fresh.append(each)
-        elif text:
-            fresh.append(replace(each, hit=replace(each.hit, text=text), sides=sides))
         else:
             repeated.append(each.hit)
         told.add([*each.sides, *(() if each.hit.turn + 1 in turns else each.then)])  # else it is told there
