@@ -212,8 +212,8 @@ def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bo
 def without_repeats(exchanges: Sequence[Exchange], told: Told, *, again: bool) -> tuple[list[Exchange], list[Hit]]:
     """Return the exchanges that say more than lines before them, and the hits of the others.
 
-    They stay whole: a sentence that stands elsewhere by itself is what the others are about. again: all, since they were
-    asked for.
+    They stay whole: a sentence that stands elsewhere by itself is what the others are about. again: all, since they
+    were asked for.
     """
     fresh: list[Exchange] = []
     repeated: list[Hit] = []

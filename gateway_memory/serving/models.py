@@ -296,7 +296,7 @@ class CommandAnswer(ResponseBody):
 class HitFound(ResponseBody):
     """A hit.
 
-    weak: it is below `minScore`, or not related. related: it shares something with the query. state: as in `MemoryListed`.
+    weak: below `minScore` or not related. related: it shares something with the query. state: as in `MemoryListed`.
     """
 
     id: str

@@ -795,7 +795,7 @@ export interface components {
          * HitFound
          * @description A hit.
          *
-         *     weak: it is below `minScore`, or not related. related: it shares something with the query. state: see `MemoryListed`.
+         *     weak: below `minScore` or not related. related: it shares something with the query. state: as in `MemoryListed`.
          */
         HitFound: {
             /** Id */
