@@ -95,7 +95,7 @@ _FIRST_FEW = 3
 _HAS_ITS_WORDS = 0.5
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
 # and for one that only states something.
-_MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
+_MUCH_LESS_WORTH, _LESS_WORTH = 2.6, 0.7
 _TELLING_FROM = 0.53
 """The importance from which on a passage of the user's tells something: see `Entry`."""
 
