@@ -76,7 +76,9 @@ class Clock:
 
 
 async def tell(memory: GatewayMemory, clock: Clock, docs: Sequence[Row]) -> None:
-    """Tell a conversation, session by session."""
+    """Tell a conversation, session by session, each on its day."""
+    days = [at for doc in docs if (at := epoch_of(doc.get("date"))) is not None]
+    clock.now = datetime.fromtimestamp(min(days), UTC) if days else clock.now
     sessions: defaultdict[str, list[Row]] = defaultdict(list)
     for doc in docs:
         sessions[str(doc.get("session", ""))].append(doc)

@@ -205,6 +205,10 @@ class Hit:
             parts=parts or {},
         )
 
+    def is_weak(self, least: float) -> bool:
+        """Return whether it probably does not answer what was searched for. least: the least score of what does."""
+        return self.score < least or not self.related
+
     def holds_on(self, day: str) -> bool:
         """Return whether it still holds on a day, YYYY-MM-DD."""
         return not self.until or self.until >= day

@@ -207,10 +207,10 @@ async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Foun
 
 
 def _answer(ports: CommandPorts, session: Session, hits: Sequence[Hit], *, explain: bool) -> str:
-    """List the hits: first those with at least `minScore`, then the weak ones."""
+    """List the hits: first those that probably answer, then the weak ones."""
     language, zone, min_score = session.language, ports.memory.zone, session.settings.auto_recall.min_score
-    sure = [hit for hit in hits if hit.score >= min_score]
-    weak = [hit for hit in hits if hit.score < min_score]
+    sure = [hit for hit in hits if not hit.is_weak(min_score)]
+    weak = [hit for hit in hits if hit.is_weak(min_score)]
     lines: list[str] = []
     for title, listed in (("search_title", sure), ("search_weak", weak)):
         if listed:

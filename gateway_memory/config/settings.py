@@ -57,9 +57,9 @@ class OpeningSettings:
     """What is injected when a session starts: about the user, and where the last session ended, within a budget."""
 
     enabled: bool = True
-    max_tokens: Annotated[int, Gt(0), Le(_MOST)] = 2000
+    max_tokens: Annotated[int, Gt(0), Le(_MOST)] = 1000
     include_memory_md: bool = True
-    profile_tokens: Annotated[int, Ge(0), Le(_MOST)] = 1000
+    profile_tokens: Annotated[int, Ge(0), Le(_MOST)] = 500
     max_found: Annotated[int, Ge(0), Le(_MOST)] = 5
     coming_days: Annotated[int, Ge(0), Le(366)] = 14
     weekly_digest: bool = False

@@ -343,7 +343,7 @@ class AgentCalls:
                 models.HitFound(
                     **{name: getattr(hit, name) for name in same},
                     at=self._time(hit.at),
-                    weak=hit.score < least,
+                    weak=hit.is_weak(least),
                 )
                 for hit in hits
             ],

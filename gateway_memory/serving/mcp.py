@@ -96,7 +96,7 @@ class Found(BaseModel):
     def of(cls, memory: GatewayMemory, session: Session, hits: Hits) -> "Found":
         """Return hits of a search."""
         least, zone = session.settings.auto_recall.min_score, memory.zone
-        rows = ((hit, day_of(hit.at, zone), hit.score < least or not hit.related) for hit in hits)
+        rows = ((hit, day_of(hit.at, zone), hit.is_weak(least)) for hit in hits)
         same = ("id", "kind", "text", "state")
         items = [Item(**{name: getattr(hit, name) for name in same}, day=day, weak=weak) for hit, day, weak in rows]
         return cls(items=items, outcome=hits.outcome)

@@ -294,7 +294,10 @@ class CommandAnswer(ResponseBody):
 
 
 class HitFound(ResponseBody):
-    """A hit. weak: it is below `minScore`. related: it shares something with the query. state: see `MemoryListed`."""
+    """A hit.
+
+    weak: below `minScore` or not related. related: it shares something with the query. state: as in `MemoryListed`.
+    """
 
     id: str
     kind: str

@@ -793,7 +793,9 @@ export interface components {
         };
         /**
          * HitFound
-         * @description A hit. weak: it is below `minScore`. related: it shares something with the query. state: see `MemoryListed`.
+         * @description A hit.
+         *
+         *     weak: below `minScore` or not related. related: it shares something with the query. state: as in `MemoryListed`.
          */
         HitFound: {
             /** Id */

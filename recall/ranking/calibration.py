@@ -33,8 +33,9 @@ BEHIND_EVIDENCE = 0.3
 FARTHEST_BEHIND = 1.0
 FOREMOST_EVIDENCE = 3.0
 
-# A standing preference for what the message asks to be made is rather useful, whatever its words.
-APPLIES_EVIDENCE = 0.4
+# A standing preference for what the message asks to be made is rather useful, whatever its words; and what has the
+# words that somebody searches for.
+LIKELY_EVIDENCE = 0.4
 
 
 class Message(NamedTuple):
@@ -102,21 +103,21 @@ def worth(message: Message, **lines: "Floats | Flags") -> "Floats":
     return of_lines
 
 
-def score(evidence: float, worth: float, *, memory: bool, applies: bool) -> float:
+def score(evidence: float, worth: float, *, memory: bool, likely: bool) -> float:
     """Return a row's score, 0 to 1, from what speaks for any row, and what speaks for this one.
 
-    memory: it is no passage of what was said, which takes more room.
+    memory: it is no passage of what was said, which takes more room. likely: it is rather useful, whatever else.
     """
     # Where it is certain that something is of use, one more memory costs little.
     generous = CERTAIN_SHARE * max(evidence, 0.0) * memory
     odds = min(evidence, worth + generous - math.log(LEAST_LABELLED / (1 - LEAST_LABELLED)))
-    return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
+    return _probability(max(odds, LIKELY_EVIDENCE) if likely else odds)
 
 
-def by_words_behind(evidence: float, behind: float, *, applies: bool) -> float:
+def by_words_behind(evidence: float, behind: float, *, likely: bool) -> float:
     """Return a row's score, 0 to 1, from the evidence of words and how far its rank is behind the best one's."""
     odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
-    return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
+    return _probability(max(odds, LIKELY_EVIDENCE) if likely else odds)
 
 
 def _probability(odds: float) -> float:

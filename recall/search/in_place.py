@@ -89,7 +89,7 @@ def _scored(
     )
     evidence = calibration.evidence(message, by_meaning=False)
     scored = [
-        (calibration.by_words_behind(evidence, first - rank, applies=applies), row)
+        (calibration.by_words_behind(evidence, first - rank, likely=applies), row)
         for rank, coverage, row, applies in ranked
         if applies or coverage >= _RELATED_COVERAGE
     ]

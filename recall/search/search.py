@@ -91,9 +91,11 @@ _APPLYING = 3
 # From so high a product of cosine and coverage on, a line is evidence enough that a question is none of the world.
 _NEAR = 0.6
 _FIRST_FEW = 3
+# A line that has so large a share of what was searched for, by weight, is found, however far its meaning is.
+_HAS_ITS_WORDS = 0.5
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
 # and for one that only states something.
-_MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
+_MUCH_LESS_WORTH, _LESS_WORTH = 2.6, 0.7
 _TELLING_FROM = 0.53
 """The importance from which on a passage of the user's tells something: see `Entry`."""
 
@@ -231,11 +233,12 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     below: list[CandidateRow] = []
     for place in order.tolist():
         row, applies = int(looked_at[place]), int(looked_at[place]) in applying
+        likely = applies or (request.asked and bool(near.coverage[place] >= _HAS_ITS_WORDS))
         if worth is None:
-            score = calibration.by_words_behind(evidence, float(behind[place]), applies=applies)
+            score = calibration.by_words_behind(evidence, float(behind[place]), likely=likely)
         else:
             memory = not lexical.rows.episodes.values[row]
-            score = calibration.score(evidence, float(worth[place]), memory=bool(memory), applies=applies)
+            score = calibration.score(evidence, float(worth[place]), memory=bool(memory), likely=likely)
         parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
         one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
         (good if score >= min_score and is_shown[place] and not silent else below).append(one)

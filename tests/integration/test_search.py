@@ -120,6 +120,18 @@ async def test_what_is_only_near_is_marked_as_weak(memory: GatewayMemory, sessio
     assert "without milk" in sure[1]
 
 
+async def test_a_line_with_the_word_that_is_searched_for_is_found(memory: GatewayMemory, session: Session) -> None:
+    for number in range(12):
+        told = f"The neighbour from number {number} came by and talked about the weather for a while."
+        await memory.after_reply(session, user=told, reply="I see.")
+    await memory.save_fact(session, content="Zoe tunes pianos for a living, mostly in Leipzig")
+    await memory.flush()
+    for query in ("Leipzig", "pianos"):
+        title, first, *_ = (await memory.command(session, f"/memory search {query}") or "").splitlines()
+        assert title.startswith("Found")
+        assert "tunes pianos" in first
+
+
 async def test_the_terms_of_a_rank_are_all_there(memory: GatewayMemory, session: Session) -> None:
     hits = await memory.search(session, "coffee last Friday", explain=True)
     assert hits

@@ -4,10 +4,12 @@ from dataclasses import replace
 from datetime import UTC
 
 from gateway_memory.config.settings import Config
-from gateway_memory.context.hits import Exchange, quotations_block, without_repeats
+from gateway_memory.context.hits import Exchange, exchanges_of, quotations_block, without_repeats
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.sessions.registry import SessionRegistry
-from gateway_memory.store.validity import Told
+from gateway_memory.store.journal.episodes import Episode, Quotable
+from gateway_memory.store.validity import Told, Validity
+from gateway_memory.store.withheld import Withheld
 from recall import Hit
 
 WORDS = "the boat leaves from pier four when the bell in the harbour has rung twice and the gate is open"
@@ -50,9 +52,23 @@ def test_what_was_asked_stands_before_its_answer() -> None:
     session = SessionRegistry(Config(), "main", None).get("chat", OWNER_SCOPE, OWNER_SCOPE)
     said, asked = "Yesterday I met a sailor who had been through a lot.", "How did she end up there?"
     hit = replace(exchange(1).hit, text=said)
-    met = Exchange(hit=hit, session_id="another", sides=(said, asked), side=0, answered="She lost her boat in May.")
+    met = Exchange(hit=hit, session_id="another", sides=(said, asked), side=0, then=("She lost her boat in May.",))
     block = quotations_block(session, [met], "sailor", UTC, 600)
     assert f"{said} Assistant: {asked} User: She lost her boat in May." in block
+
+
+def test_a_quotation_does_not_end_with_a_question() -> None:
+    said = (
+        ("We plan a trip next month and want to explore a city.", "Great! Where are you headed?"),
+        ("Still deciding. Do you have any suggestions?", "Edinburgh would be a great choice."),
+    )
+    episodes = {
+        turn: Episode(turn=turn, scope="owner", session_key="s", session_id="s", user=user, reply=reply, at=0.0)
+        for turn, (user, reply) in enumerate(said, 1)
+    }
+    quotable = Quotable(episodes=episodes, validity=Validity(Withheld([])), sources=frozenset(), gone=frozenset())
+    (planned,) = exchanges_of(quotable, [replace(exchange(1).hit, text=said[0][0])], past=False)
+    assert planned.then == said[1]
 
 
 def test_an_answer_is_quoted_where_its_own_exchange_was_found_too() -> None:
@@ -60,7 +76,7 @@ def test_an_answer_is_quoted_where_its_own_exchange_was_found_too() -> None:
     shown, asked, answer = "Take a look at my necklace.", "Lovely! Any special meaning to it?", "Grandma gave it to me."
     hits = [replace(exchange(turn).hit, text=text) for turn, text in ((1, shown), (2, "Things can mean so much."))]
     found = [
-        Exchange(hit=hits[0], session_id="another", sides=(shown, asked), side=0, answered=answer),
+        Exchange(hit=hits[0], session_id="another", sides=(shown, asked), side=0, then=(answer,)),
         Exchange(hit=hits[1], session_id="another", sides=(answer, hits[1].text), side=1),
     ]
     fresh, _ = without_repeats(found, Told(), again=False)

@@ -213,7 +213,9 @@ async def memories(viewer: Viewer) -> Values:
     except UsageError:
         wrong = (fields[name] for name in ("type", "category", "since", "until") if fields[name])
         problem = viewer.word("filters_wrong", wrong=", ".join(wrong))
-    hits, weak = _by_strength(hits, fields["q"], viewer.session.settings.auto_recall.min_score)
+    least = viewer.session.settings.auto_recall.min_score
+    weak = [hit for hit in hits if fields["q"] and hit.is_weak(least)]
+    hits = [hit for hit in hits if hit not in weak]
     filters = {"request": fields, "kinds": KINDS, "categories": CATEGORIES}
     return {
         "hits": hits,
@@ -224,15 +226,6 @@ async def memories(viewer: Viewer) -> Values:
         "sides_of": sides_of,
         **filters,
     }
-
-
-def _by_strength(hits: Sequence[Any], query: str, least: float) -> tuple[list[Any], list[Any]]:
-    """Return the results that fit a query, and the weak ones, which do not even have its words."""
-
-    def fits(hit: Any) -> bool:
-        return not query or hit.score >= least or " ".join(query.lower().split()) in hit.text.lower()
-
-    return [hit for hit in hits if fits(hit)], [hit for hit in hits if not fits(hit)]
 
 
 async def _newest(viewer: Viewer, fields: Mapping[str, str]) -> tuple[Sequence[Any], str]:
