@@ -86,10 +86,6 @@ def may_be(sentence: Sentence) -> frozenset[str]:
     if sentence.question:
         return frozenset({"part"})
     language = language_of(plain)
-    start = language.after("filler", plain, 0)
-    if start and _PATTERNS["one word"].fullmatch(plain, start):  # "thanks, Mel"
-        return frozenset()
-    leans = _PATTERNS["stands for"].match(plain, start) or language.patterns["one-off"].search(plain)
-    if language.patterns["order"].match(plain, start):  # 请把登录接口改成…: what it orders has not changed yet
-        return frozenset({"statement", "wish", "part"})
-    return frozenset({"change"} if leans else {"change", "statement", "wish", "part"})
+    if language.patterns["order"].match(plain, language.after("filler", plain, 0)):
+        return frozenset({"statement", "wish", "part"})  # 请把登录接口改成…: what it orders has not changed yet
+    return frozenset({"change", "statement", "wish", "part"})
