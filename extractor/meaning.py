@@ -70,10 +70,10 @@ _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keepin
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_FOR_A_REASON: Final = -1.0  # of what a rule has read, or what is noted or wished
+_KEEP_FOR_A_REASON: Final = -1.0  # of what is noted or wished
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
-_KEEP_READ: Final = -2.0
+_KEEP_READ: Final = -2.0  # of what a rule has read, and what a model shall read
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
@@ -252,7 +252,7 @@ def understood(  # noqa: PLR0911 - one return a rule
         return None
     beside = 0.0 if candidate.explicit else 1 - _OF_SENTENCE
     keep = (1 - beside) * sentence.keep + beside * message.keep
-    if keep < _KEEP_FOR_A_REASON:  # nor does "make the title shorter" change a memory
+    if keep < _KEEP_READ:  # nor does "make the title shorter" change a memory
         return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
         keeps = keep >= _KEEP and sentence.keep >= _KEEP_BESIDE

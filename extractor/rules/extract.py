@@ -127,16 +127,22 @@ def _said(sentence: Sentence, language: Language) -> Iterator[Candidate]:
         for clause in sentence.clauses
         if clause.start > start and (language.asks(clause.plain) or language.patterns["order"].match(clause.plain))
     )
-    last = sentence.clauses[-1]
+    last, behind = sentence.clauses[-1], sentence.clauses[1:]
     reading = None if sentence.question else language.read(sentence.plain, start, last.end)
     end = last.end
     if reading is None or not traits_of(reading.category).directive:  # an order may belong to a wish
         end = min((*asking, last.start if sentence.question else last.end))
-        reading = language.read(sentence.plain, start, end) if start < end else None
-    if reading is None or language.asks(sentence.plain[start:end]):
-        return
+    if behind and behind[0].start < end and _PATTERNS["no longer"].match(sentence.plain, start):
+        yield from _plain(sentence, start, behind[0].start, language)
+        start = behind[0].start
+    yield from _plain(sentence, start, end, language)
+
+
+def _plain(sentence: Sentence, start: int, end: int, language: Language) -> Iterator[Candidate]:
+    """Return a part of a sentence that plainly says something."""
+    reading = language.read(sentence.plain, start, end) if start < end else None
     content = _content(sentence, start, end)
-    if content is None or MASK in content:
+    if reading is None or content is None or MASK in content or language.asks(sentence.plain[start:end]):
         return
     yield Candidate(
         content=content,

@@ -110,7 +110,6 @@ def test_what_belongs_together_is_one_line_with_its_subject(message: str, conten
         "My guy, this plan is sharp",
         "In our game I'm a dwarf, I own a cursed axe",
         "Please check whether this sounds natural: I work as a nurse since three years",
-        "Remember that correlation isn't causation, is what my teacher says",
         "记住先看日志再说",
         "剧本杀里我是管家，我在厨房藏了一把刀",
         "别忘了买牛奶",
