@@ -8,6 +8,7 @@ speaker's own or only supposed ("borrowed"), what only asks something ("question
 was said before it ("unsays"), corrects it ("mends"), or announces another's words behind it ("introduces").
 
 `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten minutes.
+`--without HANDS --to FILE` writes heads that know nothing of some hands, for `benchmarks/ablation.py`.
 `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
 tests/data/changed_minds.jsonl, talk is conversations (gzip JSON lines: kind, text) in which hardly anything changes. A
 ridge regression tells the second statements that change the first from all others. Without them that direction stays as
@@ -274,10 +275,12 @@ def main() -> None:
     """Fit the directions and write their table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--without", nargs="+", default=[])
+    parser.add_argument("--to", type=Path, default=TARGET)
     parser.add_argument("--pairs", type=Path, nargs="+", default=[])
     parser.add_argument("--talk", type=Path, nargs="+", default=[])
     args = parser.parse_args()
-    encoder, rows = BundledEncoder(), list(hands())
+    encoder, rows = BundledEncoder(), [row for row in hands() if row["hand"] not in args.without]
     said = Said.of(encoder, [row["text"] for row in rows])
     if args.left_out:
         report(said, rows)
@@ -290,7 +293,7 @@ def main() -> None:
     for part, (used, of_part) in {QUESTION: of_questions(rows), **of_parts(rows)}.items():
         directions[part] = fitted(said.those(used).folded(WORDS_OF_ACTS), of_part[used])
     directions |= acts(said, rows)
-    TARGET.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
+    args.to.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from .cleaning.hosts import answered as answered
 from .cleaning.hosts import spoken as spoken
 from .cleaning.injection import without_commands as without_commands
 from .gate import judge as judge
+from .gate import only_asks as only_asks
 from .gate import statements as statements
 from .gate import telling as telling
 from .language.kind import is_greeting as is_greeting

@@ -228,8 +228,8 @@ def judge(  # noqa: PLR0911 - a return a reason
         return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
     if score >= KEPT:
         return Verdict(keep=True, reason="informative", score=score)
-    only_asks = any(turn.user.strip() for turn in exchanges) and all(_asks_only(turn.user) for turn in exchanges)
-    return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
+    asking = any(turn.user.strip() for turn in exchanges) and all(only_asks(turn.user) for turn in exchanges)
+    return Verdict(keep=False, reason="question_only" if asking else "uninformative", score=score)
 
 
 @lru_cache(maxsize=4096)  # a page of exchanges is indexed anew with each turn that it gets
@@ -238,7 +238,7 @@ def telling(text: str) -> float:
 
     0 for a text that only asks, orders, greets or reports trouble.
     """
-    if not text.strip() or _plain_reason(text) or _asks_only(text):
+    if not text.strip() or _plain_reason(text) or only_asks(text):
         return 0.0
     return Gate.score(_user_margin(text))
 
@@ -277,11 +277,12 @@ def _chinese_margin(text: str) -> float:
     features = chinese_features(text)
     margin = CHINESE.margin(features)
     if not any(name in features for name in _OWN_AFFAIRS):
-        return min(margin, -0.5) if _asks_only(text) else margin
+        return min(margin, -0.5) if only_asks(text) else margin
     return 0.02 * math.exp(margin) if margin < 0 and not features["under 6"] else margin
 
 
-def _asks_only(text: str) -> bool:
+def only_asks(text: str) -> bool:
+    """Return whether a text asks something in each of its sentences, by its marks and words."""
     parts = sentences(text)
     return bool(parts) and all(map(_asks, parts))
 
@@ -309,7 +310,7 @@ def _plain_reason(user: str) -> Reason | None:  # noqa: PLR0911 - a return a rea
     if not prose:
         return "debugging" if _PATTERNS["trouble"].search(user) else "code_or_tool_output"
     rest = "\n".join(prose)
-    if _PATTERNS["trouble"].search(user) and (len(prose) < len(lines) or len(rest) <= LONGEST_CRY or _asks_only(rest)):
+    if _PATTERNS["trouble"].search(user) and (len(prose) < len(lines) or len(rest) <= LONGEST_CRY or only_asks(rest)):
         return "debugging"
     if len(rest) <= LONGEST_ORDER and _PATTERNS["order"].fullmatch(rest) and not _PATTERNS["personal"].search(rest):
         return "one_off_order"

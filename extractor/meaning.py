@@ -62,23 +62,22 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.7
-_KEEP_IN_PART: Final = 2.0  # of some clauses of a sentence, which asks or orders in others
-_KEEP_WITH_IT: Final = 1.2  # of more of them, of which those are a part
+_KEEP: Final = 0.8
+_KEEP_IN_PART: Final = 1.3  # of some clauses of a sentence, which asks or orders in others
+_IMPORTANT: Final = 3.0  # half of what is kept
+_KEEP_WITH_IT: Final = 0.9  # of more of them, of which those are a part
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_AT_ALL: Final = -1.8
+_KEEP_FOR_A_REASON: Final = -1.0  # of what is noted or wished
 _TELLS_OF_CHANGE: Final = 0.6
 _KEEP_POINTED_AT: Final = -0.8
-_KEEP_READ: Final = -2.0
-_KEEP_NOTED: Final = -1.0
+_KEEP_READ: Final = -2.0  # of what a rule has read, and what a model shall read
 _WISH: Final = 0.2
-_KEEP_WISHED: Final = -1.0
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_QUESTION: Final = 1.25
+_QUESTION: Final = 1.0
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.1, "mends": -1.7, "introduces": -0.5}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
@@ -121,7 +120,7 @@ class Meaning:
     @property
     def wishes(self) -> bool:
         """Whether it wishes something of the assistant for good, rather than once or out of courtesy."""
-        return self.wish >= _WISH and self.keep >= _KEEP_WISHED
+        return self.wish >= _WISH and self.keep >= _KEEP_FOR_A_REASON
 
     @property
     def tells(self) -> bool:
@@ -253,10 +252,12 @@ def understood(  # noqa: PLR0911 - one return a rule
         return None
     beside = 0.0 if candidate.explicit else 1 - _OF_SENTENCE
     keep = (1 - beside) * sentence.keep + beside * message.keep
-    if keep < _KEEP_AT_ALL:  # nor does "make the title shorter" change a memory
+    if keep < _KEEP_READ:  # nor does "make the title shorter" change a memory
         return _only_as_change(candidate) if candidate.only_as and meaning.change >= _TELLS_OF_CHANGE else None
     if candidate.only_as:
-        return _as_meant(candidate, wishes=sentence.wishes, keeps=keep >= _KEEP and sentence.keep >= _KEEP_BESIDE)
+        keeps = keep >= _KEEP and sentence.keep >= _KEEP_BESIDE
+        important = replace(candidate, importance="high") if keep >= _IMPORTANT else candidate
+        return _as_meant(important, wishes=sentence.wishes, keeps=keeps)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, sentence)
 
 
@@ -324,7 +325,7 @@ def _is_borrowed(message: Meaning) -> bool:
 
 def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:
     """Return what a message asks to keep, or states beside it."""
-    if not candidate.explicit and sentence.keep < _KEEP_NOTED:
+    if not candidate.explicit and sentence.keep < _KEEP_FOR_A_REASON:
         return None if not candidate.only_as else _only_as_change(candidate)
     wishes = "wish" in candidate.only_as and sentence.wishes
     as_told = replace(candidate, only_as=frozenset(), importance="high")

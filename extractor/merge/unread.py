@@ -7,7 +7,7 @@ from typing import Final
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
-from extractor.rules.extract import MASK
+from extractor.rules.extract import MASK, MOST_CANDIDATES
 from extractor.rules.language import language_of
 from extractor.tables import table
 from extractor.types import Candidate, Turn
@@ -16,8 +16,7 @@ from gateway_memory.ground.tables import has_han
 from .compare import length_of
 from .statement import marks_of_change, predicate, read
 
-MOST: Final = 4  # of one message: more of them come from a pasted document
-LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, or sets a task
+LONGEST_MESSAGE: Final = 150  # words: a longer one was mostly pasted
 SHORTEST, LONGEST = 3, 200  # characters of a sentence
 MOST_QUOTED: Final = 0.25
 CONFIDENCE: Final = 0.8
@@ -44,7 +43,7 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         of_it = [number for number, candidate in enumerate(candidates) if candidate.content in text]
         for number in of_it:
             candidates[number] = replace(candidates[number], sentence=text)
-        if not of_it and len(unread) < MOST:
+        if not of_it and len(unread) < MOST_CANDIDATES:
             unread.append(replace(_UNREAD, content=text, only_as=only_as))
     return candidates + unread
 
@@ -86,10 +85,6 @@ def may_be(sentence: Sentence) -> frozenset[str]:
     if sentence.question:
         return frozenset({"part"})
     language = language_of(plain)
-    start = language.after("filler", plain, 0)
-    if start and _PATTERNS["one word"].fullmatch(plain, start):  # "thanks, Mel"
-        return frozenset()
-    leans = _PATTERNS["stands for"].match(plain, start) or language.patterns["one-off"].search(plain)
-    if language.patterns["order"].match(plain, start):  # 请把登录接口改成…: what it orders has not changed yet
-        return frozenset({"statement", "wish", "part"})
-    return frozenset({"change"} if leans else {"change", "statement", "wish", "part"})
+    if language.patterns["order"].match(plain, language.after("filler", plain, 0)):
+        return frozenset({"statement", "wish", "part"})  # 请把登录接口改成…: what it orders has not changed yet
+    return frozenset({"change", "statement", "wish", "part"})

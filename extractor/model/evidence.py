@@ -257,8 +257,8 @@ def _own_sentence(candidate: Candidate, turn: Turn) -> Candidate | None:
     if points_back(own[number].plain):
         if number and "statement" in may_be(own[number - 1]):
             parts.insert(0, own[number - 1])
-        if only_as and (len(parts) > 1 or SPEAKER.search(own[number].plain)):
-            only_as = frozenset({"statement"})
+        if len(parts) == 1 and not SPEAKER.search(own[number].plain):
+            only_as = frozenset()
     texts = [text_of(part) for part in parts]
     text = " ".join([*(f"{each}{'。' if has_han(each) else '.'}" for each in texts[:-1]), texts[-1]])
     only_as &= {"statement", "wish"} if traits_of(candidate.category).directive else {"statement"}

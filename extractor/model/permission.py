@@ -9,7 +9,7 @@ from typing import Final
 
 from extractor.cleaning.injection import commands_the_machine, readings, without
 from extractor.meaning import clauses_of
-from extractor.rules.extract import extract_rules, gives_instructions
+from extractor.rules.extract import gives_instructions
 from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
 
@@ -150,14 +150,16 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
         return candidate
     if all(map(is_of_manner, orders or (candidate.content,))):
         return replace(candidate, category="preference", importance="normal")
-    return _told_beside(candidate, turn)
+    return _told_beside(candidate)
 
 
-def _told_beside(candidate: Candidate, turn: Turn) -> Candidate | None:
-    """Return what is told beside an order ("I'm vegetarian, never suggest meat"); None where nothing is."""
-    clauses = [clause for clause in clauses_of(candidate.content) if not gives_instructions(clause)]
-    told = extract_rules(replace(turn, user="".join(clauses).strip(_AROUND)))
-    return next((each for each in told if not traits_of(each.category).directive), None)
+def _told_beside(candidate: Candidate) -> Candidate | None:
+    """Return what is told of oneself beside an order ("I'm vegetarian, never suggest meat"); None where nothing is."""
+    clauses = clauses_of(candidate.content) or [candidate.content]
+    told = "".join(clause for clause in clauses if not gives_instructions(clause)).strip(_AROUND)
+    if not _PATTERNS["of oneself"].search(told):
+        return None
+    return replace(candidate, content=told, category="fact", type="B", importance="normal")
 
 
 def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

@@ -1,17 +1,15 @@
-"""Extracts what the user explicitly asks to remember, prefers, decided or is. No model; nothing in doubt."""
+"""Extracts what the user explicitly asks to remember, and what is plainly said. No model; nothing in doubt."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
-from extractor.language.vocabulary import names_of_kind
 from extractor.tables import table
 from extractor.types import Candidate, Turn, traits_of
 
-from .borrowed import is_verse, own_words
+from .borrowed import own_words
 from .language import LANGUAGES, Language, language_of
-from .stated import Kept, clauses_of, stated
 
 _TABLE: Final = table("rules")
 _PATTERNS: Final = _TABLE.patterns()
@@ -20,12 +18,9 @@ _WORDS: Final = _TABLE.sets("words")
 
 MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
-MOST_SENTENCES_ALONE = 2  # a message of more says much else, so that an order in it is most likely about that
-LONGEST_ALONE = 200  # characters, likewise
 LONGEST_SAID = 2_500  # characters; a longer message was mostly pasted, and only explicit requests count
 MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
-LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
 
 MASK = "[masked: "
 _ENTITY = re.compile(
@@ -40,34 +35,29 @@ def extract_rules(turn: Turn) -> list[Candidate]:
     Each content is one line of that message. A candidate is `explicit` if the user asked to remember it.
     """
     candidates: dict[str, Candidate] = {}
-    own = own_words(turn.user[:LONGEST_READ])
     only_explicit = len(turn.user) > LONGEST_SAID or turn.user.count("\n") >= MOST_LINES_SAID
-    for candidate in _of_message(own, only_explicit=only_explicit):
+    for candidate in _of_message(own_words(turn.user[:LONGEST_READ]), only_explicit=only_explicit):
         known = candidates.get(candidate.content)
         if known is None or (candidate.explicit and not known.explicit):
             candidates[candidate.content] = candidate
         if len(candidates) >= MOST_CANDIDATES:
             break
-    verse = is_verse(own, len(candidates))
-    return [candidate for candidate in candidates.values() if candidate.explicit or not verse]
+    return list(candidates.values())
 
 
 def gives_instructions(text: str) -> bool:
     """Return whether a text has an instruction in it, whoever's it is and however long it shall hold."""
     return any(
-        language.instructs(sentence.plain, language.after("filler", sentence.plain, start), end)
+        language_of(sentence.plain).instructs(plain)
         for sentence in sentences(text)
-        for language in [language_of(sentence.plain)]
-        for start, end in clauses_of(sentence, language)
+        for plain in (sentence.plain, *(clause.plain for clause in sentence.clauses))
     )
 
 
 def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
-    redo = bool(_PATTERNS["redo"].search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
-    own = sentences(message, whole=True)
-    for sentence in own:
+    for sentence in sentences(message, whole=True):
         language = language_of(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)
         pointing = None if lead is None else _pointing_back(sentence, language)
@@ -79,20 +69,14 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
             listed = True
             continue
         elif lead is not None:
-            if _PATTERNS["named only"].match(sentence.plain, lead):
-                listed, before = True, sentence
-                continue
-            if not redo or _PATTERNS["of oneself"].match(sentence.plain, lead):
-                yield from _remembered(sentence, lead)
+            yield from _remembered(sentence, lead)
             listed = False
         elif listed and (sentence.item or before is None) and not sentence.question:
             yield from _remembered(sentence, 0)
         else:
             listed = False
             if not only_explicit:
-                crowded = len(own) > MOST_SENTENCES_ALONE or len(message) > LONGEST_ALONE
-                kept = (_candidate(sentence, each, language) for each in stated(sentence, language, crowded=crowded))
-                yield from filter(None, kept)
+                yield from _said(sentence, language)
         before = sentence
 
 
@@ -116,22 +100,18 @@ def _pointing_back(sentence: Sentence, language: Language) -> int | None:
 
 
 def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Iterator[Candidate]:
-    """Return the rest of the sentence as a candidate, with the category of its first statement if it has one."""
+    """Return the rest of the sentence as a candidate, with its category if it is plainly said."""
     language = language_of(sentence.plain)
     end = len(sentence.text) if end is None else end
-    content = _content(sentence, start, end, language)
-    attributed = language.patterns["attributed"].match(sentence.clauses[-1].plain)  # "…, is what my teacher says"
-    once = language.patterns["one-off"].search(sentence.plain, start)
-    if content is None or attributed or once or _PATTERNS["thing only"].match(sentence.plain, start):
+    content = _content(sentence, start, end)
+    if content is None or language.patterns["one-off"].search(sentence.plain, start):
         return
-    shape = language.statement(sentence.plain, language.after("filler", sentence.plain, start), end)
-    if shape is None and _PATTERNS["to the assistant"].match(sentence.plain, start):  # "remember, you are a pirate"
-        return
+    reading = language.read(sentence.plain, language.after("filler", sentence.plain, start), end)
     about_self = _PATTERNS["of oneself"].match(sentence.plain, start)
     yield Candidate(
         content=content,
-        category=shape.category if shape else "fact",
-        type=shape.type if shape else ("B" if about_self else "W"),
+        category=reading.category if reading else "fact",
+        type=reading.type if reading else ("B" if about_self else "W"),
         importance="high",
         confidence=0.95,
         entities=entities_of(content),
@@ -139,15 +119,32 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
     )
 
 
-def _candidate(sentence: Sentence, kept: Kept, language: Language) -> Candidate | None:
-    reading = kept.reading
-    wish = traits_of(reading.category).directive  # "please" belongs to it
-    content = _content(sentence, kept.start, kept.end, language, wish=wish)
-    if content is None or MASK in content or (reading.category == "decision" and _says_little(content)):
-        return None
-    if reading.category == "preference" and _PATTERNS["of two"].search(content):
-        return None
-    return Candidate(
+def _said(sentence: Sentence, language: Language) -> Iterator[Candidate]:
+    """Return what a sentence plainly says, from its first word on, without the clauses that ask or order behind it."""
+    start = language.after("filler", sentence.plain, 0)
+    asking = (
+        clause.start
+        for clause in sentence.clauses
+        if clause.start > start and (language.asks(clause.plain) or language.patterns["order"].match(clause.plain))
+    )
+    last, behind = sentence.clauses[-1], sentence.clauses[1:]
+    reading = None if sentence.question else language.read(sentence.plain, start, last.end)
+    end = last.end
+    if reading is None or not traits_of(reading.category).directive:  # an order may belong to a wish
+        end = min((*asking, last.start if sentence.question else last.end))
+    if behind and behind[0].start < end and _PATTERNS["no longer"].match(sentence.plain, start):
+        yield from _plain(sentence, start, behind[0].start, language)
+        start = behind[0].start
+    yield from _plain(sentence, start, end, language)
+
+
+def _plain(sentence: Sentence, start: int, end: int, language: Language) -> Iterator[Candidate]:
+    """Return a part of a sentence that plainly says something."""
+    reading = language.read(sentence.plain, start, end) if start < end else None
+    content = _content(sentence, start, end)
+    if reading is None or content is None or MASK in content or language.asks(sentence.plain[start:end]):
+        return
+    yield Candidate(
         content=content,
         category=reading.category,
         type=reading.type,
@@ -157,16 +154,7 @@ def _candidate(sentence: Sentence, kept: Kept, language: Language) -> Candidate 
     )
 
 
-def _says_little(decision: str) -> bool:
-    """Return whether a decision makes no sense without its options, or holds for today only."""
-    lasting = names_of_kind(decision).keys() - _WORDS["of a day"]
-    return bool(_PATTERNS["chosen from"].search(decision) or (_PATTERNS["of today"].search(decision) and not lasting))
-
-
-def _content(sentence: Sentence, start: int, end: int, language: Language, *, wish: bool = False) -> str | None:
-    plain = sentence.plain[start:end]
-    trailing = None if wish else language.patterns["trailing"].search(plain, max(0, len(plain) - LONGEST_TRAIL))
-    end = start + trailing.start() if trailing else end
+def _content(sentence: Sentence, start: int, end: int) -> str | None:
     content = " ".join(sentence.text[start:end].split()).strip(" ,，、:：;；-—*_")
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or set(sentence.plain[start:end]) <= {QUOTED, '"', "“", "”"}:

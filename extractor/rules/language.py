@@ -1,32 +1,34 @@
-"""English and Chinese as the rules read them: each language's shapes and patterns, and what weighs its clauses."""
+"""English and Chinese as the rules read them: what is plainly said, and what stands around it."""
 
 import re
-from collections.abc import Callable
 from functools import cached_property
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, cast
 
 from extractor.language.kind import is_english_with_han
 from extractor.tables import table
-from extractor.types import Importance, MemoryType, traits_of
+from extractor.types import Importance, MemoryType
 from gateway_memory.ground.tables import has_han
 
-from . import statements_en, statements_zh, wishes_en
-from .reading import KEPT, Reading
 
-_Weigh: TypeAlias = Callable[..., Reading | None]
+class Reading(NamedTuple):
+    """As what something plainly said is kept. confidence: 0..1."""
+
+    category: str
+    type: MemoryType
+    importance: Importance
+    confidence: float
 
 
 class Language:
-    """A language: its table, and the readers of its clauses. patterns: what stands around statements."""
+    """A language and its table. patterns: what stands around statements."""
 
-    def __init__(self, name: str, weigh_statement: _Weigh, weigh_wish: _Weigh) -> None:
+    def __init__(self, name: str) -> None:
         self._table = table(name)
-        self._weigh_statement = weigh_statement
-        self._weigh_wish = weigh_wish
         self.patterns = self._table.patterns()
 
     @cached_property
-    def _shapes(self) -> list[tuple[Reading, re.Pattern[str]]]:
+    def shapes(self) -> list[tuple[Reading, re.Pattern[str]]]:
+        """What is plainly said, and as what it is kept."""
         shapes = []
         for head, pattern in self._table.compiled("shapes"):
             category, kind, importance, confidence = head.split()
@@ -43,43 +45,19 @@ class Language:
         """Return whether a clause asks."""
         return bool(self.patterns["question"].search(plain))
 
-    def statement(self, plain: str, start: int, end: int, *, least: float = KEPT) -> Reading | None:
-        """Read a clause as a statement, by the shapes and then by the tables. least: the sum that keeps it."""
-        reading = next((of_shape for of_shape, shape in self._shapes if shape.match(plain, start, end)), None)
-        reading = reading or self._weigh_statement(plain, start, end, least=least)
-        if reading is None or self.patterns["one-off"].search(plain):
+    def read(self, plain: str, start: int, end: int) -> Reading | None:
+        """Return as what a text is kept that plainly says something, from its first word on; None for any other."""
+        if self.patterns["one-off"].search(plain, start, end):
             return None
-        return None if self.patterns["blocked"].search(plain) and not traits_of(reading.category).directive else reading
+        return next((reading for reading, shape in self.shapes if shape.match(plain, start, end)), None)
 
-    def wish(
-        self,
-        plain: str,
-        start: int,
-        end: int,
-        *,
-        condition: tuple[int, int] | None = None,
-        reasoned: float = 0.0,
-        leads: bool = True,
-    ) -> Reading | None:
-        """Read a clause as a standing wish; None for an order for once.
-
-        condition: the bounds of "when you plan a trip" before it. reasoned: what is added for a reason that stands
-        beside it. leads: the clause begins its sentence.
-        """
-        reading = self._weigh_wish(plain, start, end, condition=condition, reasoned=reasoned, leads=leads)
-        return None if reading is None or self.patterns["one-off"].search(plain) else reading
-
-    def instructs(self, plain: str, start: int, end: int) -> bool:
+    def instructs(self, plain: str) -> bool:
         """Return whether a clause is an instruction, however long it shall hold."""
-        shapes = (shape for reading, shape in self._shapes if traits_of(reading.category).directive)
-        return any(shape.match(plain, start, end) for shape in shapes) or bool(
-            self._weigh_wish(plain, start, end, condition=None, reasoned=0.0, leads=True)
-        )
+        return bool(self.patterns["instructs"].match(plain, self.after("filler", plain, 0)))
 
 
-_ENGLISH: Final = Language("rules_en", statements_en.read_statement, wishes_en.read_wish)
-_CHINESE: Final = Language("rules_zh", statements_zh.read_statement, statements_zh.read_wish)
-LANGUAGES: Final = (_ENGLISH, _CHINESE)
+LANGUAGES: Final = (Language("rules_en"), Language("rules_zh"))
+_ENGLISH, _CHINESE = LANGUAGES
 
 
 def language_of(text: str) -> Language:

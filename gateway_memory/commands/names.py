@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from operator import mul
 from typing import Final
 
-from extractor import Turn, extract_rules, has_han
+from extractor import Turn, extract_rules, has_han, only_asks
 from gateway_memory.commands.command import Command, CommandPorts
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import CHAT
@@ -40,11 +40,6 @@ _ASKING: Final = frozenset({"what", "who", "how"})
 """Names that mean their command only without more: "what is my name" is a question."""
 _GLUED: Final = frozenset("忘删查搜找")
 """The names of one character behind which words may begin at once: 查咖啡; but 开会 is not 开."""
-_QUESTION: Final = re.compile(
-    r"(?:what|who|when|where|which|whose|whom|do|did|does|am|is|are|was|were|have|has|how)(?:'s)?\s"
-    r"|.*(?:谁|什么|哪|几[点号岁个月天]|多少|怎么|是不是|有没有|[吗?][\s!.。！~]?\Z)",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +93,7 @@ class Names:
                 return found
         if glued:  # a word that begins with 记忆
             return None
-        if _QUESTION.match(plain[:_LONGEST_QUESTION]):  # what is asked is searched
+        if only_asks(plain[:_LONGEST_QUESTION]):  # what is asked is searched
             return Typed(command=self.own["search"], name="search", rest=typed)
         return Typed(command=None, name=typed.split(maxsplit=1)[0], rest=typed)
 

@@ -39,6 +39,11 @@ class Patterns(dict[str, re.Pattern[str]]):
         self._sources = sources
         self._flags = flags
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all patterns."""
+        return list(self._sources)
+
     def __missing__(self, name: str) -> re.Pattern[str]:
         pattern = self[name] = re.compile(self._sources[name], self._flags)
         return pattern

@@ -84,7 +84,7 @@ async def test_each_scope_has_its_own(tmp_path: Path) -> None:
     async with opened(tmp_path, Clock()) as memory:
         owner, zoe = await memory.start_session("a", user=OWNER), await memory.start_session("b", user="zoe")
         await told(memory, owner, "My sister Marta is a nurse.")
-        await told(memory, zoe, "My brother Felix drives a tram.")
+        await told(memory, zoe, "Remember that my brother Felix drives a tram.")
         assert [each.name for each in (await memory.portraits.portrait(zoe)).sections.people] == ["Felix"]
         assert await memory.portraits.about(zoe, "Marta") is None
         assert await memory.portraits.about(owner, "Felix") is None

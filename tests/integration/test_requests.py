@@ -158,7 +158,7 @@ async def test_ordinary_talk_asks_nothing_of_the_memory(memory: GatewayMemory, s
     ("asked", "told"),
     [
         ("you've got my birthday wrong, its the 4th of may not the 5th", "4th of may"),
-        ("你把我妹妹的名字记错了，她叫小满", "小满"),
+        ("你把我妹妹的名字记错了，她其实叫小满", "小满"),
     ],
 )
 async def test_what_a_correction_tells_is_kept(memory: GatewayMemory, session: Session, asked: str, told: str) -> None:

@@ -170,9 +170,14 @@ async def test_a_doubt_ends_when_the_newer_line_is_forgotten() -> None:
 @pytest.mark.parametrize(
     ("said", "word", "mark", "question"),
     [
-        ("I have a dentist appointment on Friday at 3pm.", "dentist", "(over)", "what about the dentist?"),
-        ("I'm staying at the Hotel Post until Thursday.", "Hotel Post until", "(over)", "my hotel"),
-        ("我出差到周四。", "出差", "（已过去）", "出差的事"),
+        (
+            "Remember that I have a dentist appointment on Friday at 3pm.",
+            "dentist",
+            "(over)",
+            "what about the dentist?",
+        ),
+        ("Remember that I'm staying at the Hotel Post until Thursday.", "Hotel Post until", "(over)", "my hotel"),
+        ("记住我出差到周四。", "出差", "（已过去）", "出差的事"),
     ],
 )
 async def test_what_is_over_is_told_as_past_or_not_at_all(said: str, word: str, mark: str, question: str) -> None:
@@ -209,7 +214,7 @@ async def test_a_search_finds_the_exchange_of_what_is_over(said: str, mark: str,
 
 async def test_a_question_about_the_past_is_told_what_is_over_as_past() -> None:
     async with life() as lived:
-        await lived.says("I'm staying at the Hotel Post until Thursday.", "我出差到周四。")
+        await lived.says("Remember that I'm staying at the Hotel Post until Thursday.", "记住我出差到周四。")
         lived.clock.turn(days=9)
         fresh = await lived.session()
         english = (await lived.memory.before_reply(fresh, "which hotel did I use to stay at?")).text

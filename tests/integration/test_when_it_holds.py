@@ -11,11 +11,11 @@ from gateway_memory.testing import Clock, memory_for_tests
 SATURDAY, WEDNESDAY = "2026-11-28T09:00:00+00:00", "2026-11-25T09:00:00+00:00"
 SAID = (
     "Remember that I have a dentist appointment tomorrow at 3pm",
-    "I'm on antibiotics until Tuesday",
-    "My dad passed away two days ago",
+    "Remember that I'm on antibiotics until Tuesday",
+    "Remember that my dad passed away two days ago",
     "Remember that my flight to Porto is on Monday at 9",
     "别忘了明早八点半开家长会",
-    "我弟下周六结婚",
+    "记住我弟下周六结婚",
     "My choir practice is every Tuesday at 7",
     "I have a cat called Momo",
 )
@@ -45,7 +45,7 @@ async def test_each_line_has_its_day_and_what_passes_stays_in_the_log_of_its_day
     for line in (
         "- I have a dentist appointment tomorrow at 3pm (Sunday 29 November 2026)",
         "- I'm on antibiotics until Tuesday (until Tuesday 1 December 2026)",
-        "- My dad passed away two days ago (Thursday 26 November 2026)",
+        "- my dad passed away two days ago (Thursday 26 November 2026)",
         "- my flight to Porto is on Monday at 9 (Monday 30 November 2026)",
         "- 明早八点半开家长会（2026年11月29日星期日）",
         "- 我弟下周六结婚（2026年12月5日星期六）",

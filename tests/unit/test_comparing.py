@@ -274,7 +274,7 @@ def test_sentences_that_may_tell_of_a_change_are_found(message: str, told_of: li
 
 
 def test_what_the_rules_keep_is_not_told_twice() -> None:
-    turn = Turn(id=1, user="I've switched from vim to helix", reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
+    turn = Turn(id=1, user="I prefer helix to vim", reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     (kept,) = with_unread(turn, extract_rules(turn))
     assert (kept.only_as, kept.sentence) == (frozenset(), turn.user)
 

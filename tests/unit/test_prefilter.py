@@ -46,7 +46,6 @@ def test_what_holds_nothing_is_dropped_with_its_reason(message: str, reason: str
         ("I prefer short answers", "priority_keyword"),
         ("记住我的车位在 B2", "priority_keyword"),
         ("We decided to use Redis", "decision"),
-        ("确认用方案 B", "decision"),
         ("My sister just moved to Lisbon and started a bakery there last spring", "informative"),
         ("上周我和女儿去了青岛看海，她第一次坐高铁", "informative"),
     ],
