@@ -9,6 +9,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.ground import object_of
 from gateway_memory.transfer import conversations, facts, items, reading
 from gateway_memory.transfer.transcripts import files_of
 
@@ -153,13 +154,13 @@ def _database(path: Path, zone: tzinfo | None) -> Iterator[conversations.Convers
 
 
 def _event(text: Any, at: Any) -> dict[str, Any]:
-    event = as_object(text) if isinstance(text, str | bytes) else {}
+    event = object_of(text) if isinstance(text, str | bytes) else {}
     return {"timestamp": at, **event} if event else {}
 
 
 def _keys(path: Path) -> dict[str, tuple[str, str]]:
     """Return key and type of chat of each session id, as the table of sessions of older versions has them."""
-    rows = as_object(path.read_bytes()) if path.is_file() else {}
+    rows = object_of(path.read_bytes()) if path.is_file() else {}
     return {
         str(as_object(row).get("sessionId")): (str(key), str(as_object(row).get("chatType") or ""))
         for key, row in rows.items()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import extractor
-import gateway_memory.capture.processor
+import gateway_memory.capture.batches
 import gateway_memory.capture.ruling
 import gateway_memory.context.builder
 import gateway_memory.context.start
@@ -18,7 +18,7 @@ from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.sessions.session import FEATURES, Feature
-from gateway_memory.store.journal import sessions
+from gateway_memory.store.journal import arrivals, sessions
 from gateway_memory.sync.episodes import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.over_postgres
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
         (gateway_memory.capture.ruling, "extract_rules"),
-        (gateway_memory.capture.processor, "judge"),
+        (gateway_memory.capture.batches, "judge"),
     ],
     "episodes": [(EpisodeFollower, "index")],
     "auto_recall": [(Recaller, "search")],
@@ -36,7 +36,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
     "opening": [(gateway_memory.context.start.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
-    "observations": [(sessions, "observe")],
+    "observations": [(arrivals, "observe"), (sessions, "observe")],
     "distill": [(Distiller, "run")],
 }
 """By feature, its code: what must run when it is on, and must not when it is off."""

@@ -24,7 +24,7 @@ from served import OWNER as OWNER_FACTS
 from served import Served, service, written
 
 from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
-from gateway_memory.sync import peers
+from gateway_memory.sync import health
 
 pytestmark = pytest.mark.xdist_group("health")
 
@@ -203,7 +203,7 @@ async def test_a_model_that_is_not_asked_for_a_while_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
-    monkeypatch.setattr(peers, "_HEALTH_SECONDS", 0.01)
+    monkeypatch.setattr(health, "_HEALTH_SECONDS", 0.01)
     async with serving() as provider:
         provider.always = lambda _: Fail(status=401)
         defaults = words_alone().defaults
@@ -235,7 +235,7 @@ async def test_a_model_that_is_not_asked_for_a_while_is_told_of(
 
 
 async def test_what_cant_be_noted_is_noted_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "_HEALTH_SECONDS", 0.01)
+    monkeypatch.setattr(health, "_HEALTH_SECONDS", 0.01)
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         store, tried = parts(memory).storage.health, 0
@@ -261,7 +261,7 @@ async def test_what_cant_be_noted_is_noted_later(tmp_path: Path, monkeypatch: py
 async def test_a_process_that_changes_in_nothing_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(peers, "_HEALTH_SECONDS", 0.01)
+    monkeypatch.setattr(health, "_HEALTH_SECONDS", 0.01)
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         store, states, looks = parts(memory).storage.health, [], 0
         note = store.note

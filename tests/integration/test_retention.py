@@ -12,7 +12,7 @@ from inside import parts
 from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
-from gateway_memory.store.journal import turns
+from gateway_memory.store.journal import tidier
 from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
 
@@ -82,8 +82,8 @@ async def test_a_process_tidies_by_itself_whether_anybody_speaks_to_it_or_not(
 async def test_receipts_events_and_replies_are_bounded_too(
     memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "_RECEIPTS_KEPT", 20)
-    monkeypatch.setattr(turns, "_CHANGES_KEPT", 5)
+    monkeypatch.setattr(tidier, "_RECEIPTS_KEPT", 20)
+    monkeypatch.setattr(tidier, "_CHANGES_KEPT", 5)
     session = await memory.start_session("one", user=OWNER)
     for number in range(60):
         await memory.after_reply(session, user=f"Remember that box {number} holds {number * 7} screws.", reply="OK")
@@ -101,8 +101,8 @@ async def test_receipts_events_and_replies_are_bounded_too(
 async def test_what_others_say_takes_nothing_from_a_quiet_person(
     memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "_RECEIPTS_KEPT", 5)
-    monkeypatch.setattr(turns, "_CHANGES_KEPT", 3)
+    monkeypatch.setattr(tidier, "_RECEIPTS_KEPT", 5)
+    monkeypatch.setattr(tidier, "_CHANGES_KEPT", 3)
     quiet = await memory.start_session("quiet", user="quiet")
     number = await memory.after_reply(quiet, user="Remember that my locker is blue.", reply="OK", turn_id="once")
     await memory.flush()

@@ -242,7 +242,7 @@ def test_the_house_has_few_rooms() -> None:
 
 
 def test_only_the_adapters_know_a_database() -> None:
-    others = "gateway_memory/transfer/programs.py"  # reads the databases of other programs
+    others = "gateway_memory/transfer/agent_histories.py"  # reads the databases of other programs
     adapters = ("gateway_memory/store/journal/", "gateway_memory/store/postgres/", "recall/rows/", others)
     drivers = {"sqlite3", "aiosqlite", "psycopg", "psycopg_pool"}
     sql = re.compile(r"\A\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|DROP|ALTER)\s", re.IGNORECASE)
