@@ -63,9 +63,9 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.8
-_KEEP_IN_PART: Final = 1.3  # of some clauses of a sentence, which asks or orders in others
+_KEEP_IN_PART: Final = 1.6  # of some clauses of a sentence, which asks or orders in others
 _IMPORTANT: Final = 3.0  # half of what is kept
-_KEEP_WITH_IT: Final = 0.9  # of more of them, of which those are a part
+_KEEP_WITH_IT: Final = 1.1  # of more of them, of which those are a part
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6

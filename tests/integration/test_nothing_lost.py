@@ -19,7 +19,7 @@ from recall import EmbedderSettings
 MESSAGES = (
     "I lead a team of 4 engineers, and we ship on Fridays. What is a good size for a team?",
     "My sister Ana lives in Leeds. I'm allergic to walnuts. Can I eat pesto?",
-    "I have a dog. I drink oolong tea in the morning, and I live in Cork.",
+    "I have a dog. Remember that I drink oolong tea in the morning. I live in Cork.",
 )
 QUOTES = (
     *MESSAGES,

@@ -17,8 +17,9 @@ import extractor.model.model
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.ground import Breaker
 from gateway_memory.store.summaries import read_records
+from recall import EmbedderSettings
 
-# No rule keeps anything of these.
+# Nothing is kept of these without a model, where no encoder judges them.
 CANOE = "It was past nine when uncle Bernd's old canoe was on the trailer to Rostock, both of us soaked to the skin"
 STUDIO = "What a day, the kiln of my sister Ines all in pieces on the way to her new pottery in Kassel"
 QUINCE = "Dug until dark, and the quince stands behind the shed now where the old swing was"
@@ -46,7 +47,9 @@ def opened(provider: Provider, tmp_path: Path) -> Open:
     async def opened(**extraction: Any) -> AsyncIterator[GatewayMemory]:
         defaults = load_config().defaults
         given = {"base_url": f"{provider.url}/v1", "prompt": "full", "debounce_seconds": 0.05, **extraction}
-        config = Config(defaults=replace(defaults, auto_extract=replace(defaults.auto_extract, **given)))
+        by_words = replace(defaults.auto_recall, embedder=EmbedderSettings(provider="none"))
+        extraction = replace(defaults.auto_extract, **given)
+        config = Config(defaults=replace(defaults, auto_extract=extraction, auto_recall=by_words))
         async with GatewayMemory(config, tmp_path) as memory:
             yield memory
 
