@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-from gateway_memory.ground import is_base_url
+from gateway_memory.ground.network import is_base_url
 
 _A_DAY_SECONDS = 86_400
 _A_YEAR_SECONDS = 31_536_000

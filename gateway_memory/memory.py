@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gateway_memory.calls.conversation import only_our_errors
+from gateway_memory.calls.calls import only_our_errors
 from gateway_memory.calls.memories import ReplyingCalls
 from gateway_memory.calls.shell import answer_request
 from gateway_memory.commands.browsing import Browsing
@@ -18,9 +18,10 @@ from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import get_logger, local_now
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.times import local_now
 from gateway_memory.parts import Extract, Reranker
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.transfer.backlog import Backlog

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from extractor import Candidate, Turn
 from gateway_memory.config.load import load_config
-from gateway_memory.ground import local_now
+from gateway_memory.ground.times import local_now
 from gateway_memory.memory import GatewayMemory
 from notifier import Event, MemoryChange
 

@@ -30,10 +30,11 @@ from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
-from gateway_memory.context.start import SessionStarter, Subscriptions
+from gateway_memory.context.start import SessionStarter
+from gateway_memory.context.subscriptions import Subscriptions
 from gateway_memory.context.trial import Trials
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import begin_in_background, compute_threads, run_in_background
 from gateway_memory.parts import Extract, Reranker, make

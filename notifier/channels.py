@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from notifier.bus import Bus
 from notifier.events import Event
 

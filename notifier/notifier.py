@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from notifier.events import Event, NotifierError
 from notifier.ports import EventLog, NotifierStatus, Ports, State
 from notifier.receiver import Receiver

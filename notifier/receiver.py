@@ -13,7 +13,7 @@ from typing import Final
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from notifier.events import Event, journal_of
 from notifier.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.ports import EventLog, Ports

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from recall.embedder import Embedder, kind_of
-from recall.threads import BACKGROUND, WRITE, IndexThread
+from recall.index_thread import IndexThread
+from recall.threads import BACKGROUND, WRITE
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from recall.threads import BACKGROUND, LOAD, SEARCH, PriorityThread, consume_exception
 from recall.types import EmbeddingError, RecallError
 

@@ -11,16 +11,18 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gateway_memory.ground import CATCH_UP_SECONDS, get_logger
+from gateway_memory.ground import CATCH_UP_SECONDS
+from gateway_memory.ground.logs import get_logger
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
+from recall.index_thread import IndexThread
 from recall.rows.replacement import prepare
 from recall.rows.sqlite import SqliteRows
 from recall.rows.tables import shard_of
 from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, provider_of
 from recall.text.words import LONGEST_EMBEDDED, clean_text
-from recall.threads import SEARCH, WRITE, IndexThread
+from recall.threads import SEARCH, WRITE
 from recall.types import (
     Entry,
     FileChange,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateway_memory.ground import Breaker
+    from gateway_memory.ground.network import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
     from recall.rows.sql import Rows
@@ -479,7 +481,7 @@ def _rank(
 def _nearest(
     scope: str, texts: "Sequence[tuple[str, Vector | None]]", limit: int, index: "Index"
 ) -> list[tuple[Near, ...]]:
-    from recall.search.search import nearest
+    from recall.search.nearest import nearest
 
     index.follow()
     return [nearest(index, scope, text, vector, limit) for text, vector in texts]

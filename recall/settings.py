@@ -6,8 +6,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-from gateway_memory.ground import is_base_url
 from gateway_memory.ground.brought import brought
+from gateway_memory.ground.network import is_base_url
 
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000

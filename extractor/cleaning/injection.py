@@ -14,7 +14,7 @@ from typing import Final
 
 from extractor.tables import table
 
-from .clean import views
+from .layers import views
 
 _TABLE: Final = table("injections")
 _SIMPLIFIED, _LOOK_ALIKES = (str.maketrans(*letters) for _, letters in _TABLE.rows("letters"))

@@ -10,82 +10,23 @@ settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither 
 """
 
 import re
-from base64 import b64decode
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from hashlib import sha256
-from pathlib import Path
 from typing import Final, NamedTuple
 
+from extractor.cleaning.columns import PATTERNS, TABLE
 from extractor.tables import table
 
-_TABLE: Final = table("secrets")
-_PATTERNS: Final = _TABLE.patterns(flags=0)
-_COLUMNS: Final = _TABLE.patterns("columns")
-_WORDS: Final = _TABLE.sets("words")
-_GROUPS: Final = _TABLE.sets("groups")
-_KINDS: Final = dict(_TABLE.texts("kinds"))
-_FEWEST_DIGITS: Final = _TABLE.numbers("fewest digits")
-_SORTS: Final = {shape: sort[0] for sort, shapes in _TABLE.rows("sorts") for shape in shapes}
+_WORDS: Final = TABLE.sets("words")
+_GROUPS: Final = TABLE.sets("groups")
+_KINDS: Final = dict(TABLE.texts("kinds"))
+_FEWEST_DIGITS: Final = TABLE.numbers("fewest digits")
+_SORTS: Final = {shape: sort[0] for sort, shapes in TABLE.rows("sorts") for shape in shapes}
 """The sort of a shape: word, han, digits, phrase or none; "mixed" for others."""
 WEIGHTS: Final = table("secret_weights").numbers("weights")
 _TRAILING: Final = ".,;:?)]}>\"'`，。；、\\*_"
 _AFTER, _BEFORE, _MOST = 110, 70, 6
 """Characters that are searched behind and before a name, and candidates there."""
-
-
-# Passwords in a table: the header names a column, and each row has one in it.
-
-_PARTS: Final = tuple(re.compile(pattern) for pattern in ("[|｜│]", "\t+", ";", ",", " {2,}"))
-
-
-def in_columns(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the spans of such columns' values, ascending. Linear in the length of the text."""
-    position = 0
-    while head := _COLUMNS["head of a table"].search(text, position):
-        position = head.end() + 1
-        for parting in _PARTS:
-            cells = list(_cells(text, head.start(), head.end(), parting))
-            columns = {
-                at for at, (start, end) in enumerate(cells) if _COLUMNS["name of a column"].fullmatch(text, start, end)
-            }
-            if columns and len(cells) > 1:
-                position = yield from _rows(text, position, parting, len(cells), columns)
-                break
-
-
-def _rows(
-    text: str, position: int, parting: re.Pattern[str], width: int, columns: set[int]
-) -> Generator[tuple[int, int, str], None, int]:
-    """Yield the spans of the values below a header; return the end of the table."""
-    while position < len(text):
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        cells = list(_cells(text, position, end, parting))
-        if not _COLUMNS["rule"].fullmatch(text, position, end) or end == position:
-            if len(cells) != width:
-                break
-            for start, stop in (cells[at] for at in sorted(columns)):
-                if stop - start > 2 and not _COLUMNS["no value"].fullmatch(text, start, stop):  # noqa: PLR2004 - no sign, no gap
-                    yield start, stop, "[masked: password]"
-        position = end + 1
-    return position
-
-
-def _cells(text: str, start: int, end: int, parting: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a line's cells, without blanks around them; a line's outer bars are no cells."""
-    begin = start
-    spans: list[tuple[int, int]] = []
-    for match in parting.finditer(text, start, end):
-        spans.append((begin, match.start()))
-        begin = match.end()
-    spans.append((begin, end))
-    for at, (begin, stop) in enumerate(spans):
-        cell = text[begin:stop]
-        bare = cell.strip(" \t\"'`*")
-        if bare or 0 < at < len(spans) - 1:
-            first = begin + len(cell) - len(cell.lstrip(" \t\"'`*")) if bare else begin
-            yield first, first + len(bare)
 
 
 class Pair(NamedTuple):
@@ -106,7 +47,7 @@ class Pair(NamedTuple):
 def forms(section: str) -> list[tuple[str, list[str], re.Pattern[str]]]:
     """Return the forms that need no name: the kind, the words of which a text must contain one, and the pattern."""
     flags = re.ASCII if section == "issued" else re.IGNORECASE
-    rows = ((*head.split(" / "), source) for head, source in _TABLE.sources(section))
+    rows = ((*head.split(" / "), source) for head, source in TABLE.sources(section))
     return [(f"[masked: {kind}]", needles.split(), re.compile(source, flags)) for kind, needles, source in rows]
 
 
@@ -135,7 +76,7 @@ def pairs(text: str) -> Iterator[Pair]:
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
-    masks = [mask.span() for mask in _PATTERNS["mask"].finditer(text)]
+    masks = [mask.span() for mask in PATTERNS["mask"].finditer(text)]
     inside = {at for start, end in masks for at in range(start, end)}
     cues = [cue for cue in names(lower) if cue.start() not in inside and _is_cue(lower, cue)]
     taken = [cue.span() if cue.lastgroup != "access" else (0, 0) for cue in cues]
@@ -156,17 +97,17 @@ def named_secrets(text: str) -> list[str]:
 def _is_cue(lower: str, cue: re.Match[str]) -> bool:
     """Return whether a noun names a secret where it stands."""
     start, end = cue.span()
-    if cue.lastgroup == "bare" and not _PATTERNS["place"].search(lower, max(0, start - 50), end + 50):
+    if cue.lastgroup == "bare" and not PATTERNS["place"].search(lower, max(0, start - 50), end + 50):
         return False
-    other = cue.lastgroup in _GROUPS["codes"] and _PATTERNS["other code"].search(lower, max(0, start - 20), start)
-    return not (other or _PATTERNS["compound"].match(lower, end))
+    other = cue.lastgroup in _GROUPS["codes"] and PATTERNS["other code"].search(lower, max(0, start - 20), start)
+    return not (other or PATTERNS["compound"].match(lower, end))
 
 
 @cache
 def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of names at the beginning of a word, and anywhere."""
     at_a_word, anywhere = (
-        "|".join(f"(?P<{group}>{source})" for group, source in _TABLE.sources(section))
+        "|".join(f"(?P<{group}>{source})" for group, source in TABLE.sources(section))
         for section in ("names at a word", "names anywhere")
     )
     return (
@@ -192,7 +133,7 @@ def _behind(
     origin, count, before, before_plain = cue.end(), 0, 0, False
     while origin < len(text) and text[origin] in "\"'”’`*_]})>":
         origin += 1
-    for match in _PATTERNS["value"].finditer(text, origin, min(len(text), stop + 300)):
+    for match in PATTERNS["value"].finditer(text, origin, min(len(text), stop + 300)):
         start, end = _span_of(match)
         if start >= stop or count == _MOST:
             break
@@ -200,11 +141,11 @@ def _behind(
         if (
             not value
             or lower[start:end] in _WORDS["no value"]
-            or _PATTERNS["key of an object"].match(text, end)
+            or PATTERNS["key of an object"].match(text, end)
             or _overlap(start, end, masked)
         ):
             continue
-        link = "and" if before and _PATTERNS["and"].fullmatch(lower, before, start) else _link(gap)
+        link = "and" if before and PATTERNS["and"].fullmatch(lower, before, start) else _link(gap)
         shape = _shape_of(match, value)
         if not _fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
             continue
@@ -228,23 +169,23 @@ def _in_front(text: str, lower: str, cue: re.Match[str], begin: int, masked: lis
     """Yield the last candidates before a name: "hunter2 is my password"."""
     begin = max(begin, lower.rfind("\n\n", begin, cue.start()) + 1)
     number = 0
-    for match in reversed([*_PATTERNS["value"].finditer(text, begin, cue.start())]):
+    for match in reversed([*PATTERNS["value"].finditer(text, begin, cue.start())]):
         start, end = _span_of(match)
         value, gap = text[start:end], lower[end : cue.start()]
         if not value or number == _MOST // 2 or _overlap(start, end, masked):
             continue
-        link = "is my" if _PATTERNS["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
+        link = "is my" if PATTERNS["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
         shape = _shape_of(match, value)
         sort = _SORTS.get(shape, "mixed")
         if not _fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
             continue
         loose = link != "is my" and gap.strip() not in ("(", "（")
-        if loose and not _PATTERNS["verb"].search(lower, max(0, start - 16), start):
+        if loose and not PATTERNS["verb"].search(lower, max(0, start - 16), start):
             continue
         if sort in ("word", "han") or shape == "signs":
-            whole = cue.lastgroup in _GROUPS["plain"] and link == "is my" and _PATTERNS["my"].search(gap)
-            whole = whole and _PATTERNS["clause end"].match(lower, cue.end())
-            speaks = value.lower() in _WORDS["no value"] or _PATTERNS["state"].fullmatch(value)
+            whole = cue.lastgroup in _GROUPS["plain"] and link == "is my" and PATTERNS["my"].search(gap)
+            whole = whole and PATTERNS["clause end"].match(lower, cue.end())
+            speaks = value.lower() in _WORDS["no value"] or PATTERNS["state"].fullmatch(value)
             if not whole or shape == "han" or speaks or len(value) < 4:  # noqa: PLR2004
                 continue
         features = _features(lower, cue, shape, f"before {link}", gap, start, end)
@@ -275,7 +216,7 @@ def _shape_of(match: re.Match[str], value: str) -> str:
         return "mixed"
     if match.lastgroup in ("quoted", "single", "element", "aside") and " " in value.strip():
         return "quoted"
-    shape = next((name for name, pattern in _TABLE.compiled("shapes", flags=0) if pattern.fullmatch(value)), "")
+    shape = next((name for name, pattern in TABLE.compiled("shapes", flags=0) if pattern.fullmatch(value)), "")
     return shape or ("signs" if value.isprintable() else "word")
 
 
@@ -284,7 +225,7 @@ def _fits(group: str, shape: str, value: str, link: str) -> bool:
     if group in _FEWEST_DIGITS:
         return sum(map(str.isdigit, value)) >= _FEWEST_DIGITS[group]
     if group == "cookie":
-        return len(value) > 7 and not value.isalpha() and not _PATTERNS["address"].fullmatch(value)  # noqa: PLR2004
+        return len(value) > 7 and not value.isalpha() and not PATTERNS["address"].fullmatch(value)  # noqa: PLR2004
     if (
         (group == "bare" and shape not in ("d4", "d8", "hash", "parts", "groups"))
         or (group == "access" and shape not in _GROUPS["strong"] and not (shape == "mixed" and len(value) > 7))  # noqa: PLR2004
@@ -301,21 +242,21 @@ def _fits(group: str, shape: str, value: str, link: str) -> bool:
 
 def _counts(lower: str, shape: str, end: int) -> bool:
     """Return whether a number counts what follows: "8 characters", "6位"."""
-    return _SORTS.get(shape) == "digits" and bool(_PATTERNS["unit"].match(lower, end))
+    return _SORTS.get(shape) == "digits" and bool(PATTERNS["unit"].match(lower, end))
 
 
 def _free(lower: str, cue: re.Match[str]) -> bool:
     """Return whether any word behind the name is its value: "--password swordfish", "user bob, password swordfish"."""
-    return bool(_PATTERNS["free"].search(lower, max(0, cue.start() - 100), cue.start()))
+    return bool(PATTERNS["free"].search(lower, max(0, cue.start() - 100), cue.start()))
 
 
 def _link(gap: str) -> str:
     """Return how a name and the value behind it are joined."""
-    gap = _PATTERNS["aside"].sub("", gap)
+    gap = PATTERNS["aside"].sub("", gap)
     if not gap.strip() and "\t" not in gap:
         return "below" if "\n" in gap else "beside" if gap else "attached"
     for name in ("sign", "copula", "to", "dash", "comma"):
-        if _PATTERNS[name].search(gap.rstrip(" \n\"'“‘「『【《`*") if name in ("copula", "to") else gap):
+        if PATTERNS[name].search(gap.rstrip(" \n\"'“‘「『【《`*") if name in ("copula", "to") else gap):
             return name
     return "words"
 
@@ -324,9 +265,9 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
     """Return the end and the shape of a value of plain words, or no shape if the words only speak of the secret."""
     value, group = lower[start:end], cue.lastgroup
     quoted = text[start - 1 : start] in "\"'“‘「『【《`("
-    ends = _PATTERNS["clause end"].match(lower, end)
+    ends = PATTERNS["clause end"].match(lower, end)
     if shape == "han":
-        strict = _PATTERNS["no Chinese value"] if cue[0][0] == "密" else _PATTERNS["no Chinese value here"]
+        strict = PATTERNS["no Chinese value"] if cue[0][0] == "密" else PATTERNS["no Chinese value here"]
         free = quoted or cue[0].isascii() or group == "answer" or not strict.match(value)
         fits = link in ("sign", "copula", "dash") and group in _GROUPS["plain Chinese"]
         return end, "han" if fits and ends and free and text[end : end + 1] not in ("？", "?") else ""
@@ -336,24 +277,24 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
         or link == "words"
         or group in _GROUPS["never plain"]
         or (link != "sign" and (group not in _GROUPS["plain"] or group in ("key", "token")))
-        or (link == "to" and not _PATTERNS["change"].search(lower, max(0, cue.start() - 40), start))
+        or (link == "to" and not PATTERNS["change"].search(lower, max(0, cue.start() - 40), start))
         or value in _WORDS["no value"]
         or len(value) < 3  # noqa: PLR2004
-        or (_PATTERNS["state"].fullmatch(value) and not quoted)
-        or _PATTERNS["code"].match(lower, start)
+        or (PATTERNS["state"].fullmatch(value) and not quoted)
+        or PATTERNS["code"].match(lower, start)
     ):
         return end, ""
     if link == "beside" and lower[start - 2 : start].isascii():
         capital = shape in ("capital", "inner") and cue[0].startswith("passw")
-        if not capital and not _PATTERNS["using"].search(lower, max(0, cue.start() - 20), cue.start()):
-            ends = _PATTERNS["strict end"].match(lower, end)
+        if not capital and not PATTERNS["using"].search(lower, max(0, cue.start() - 20), cue.start()):
+            ends = PATTERNS["strict end"].match(lower, end)
         option = lower[cue.start() - 1 : cue.start()] in "-_"
         return end, shape if (free and (option or ends)) or (capital and ends) else ""
     loose = group in ("phrase", "passphrase", "answer")
     phrases = (loose or group in ("password", "secret")) and not quoted
-    if phrases and (more := _PATTERNS["more words"].match(lower, end)):
+    if phrases and (more := PATTERNS["more words"].match(lower, end)):
         words = more[0].split()
-        speaks = any(word in _WORDS["no value"] or _PATTERNS["state"].fullmatch(word) for word in words)
+        speaks = any(word in _WORDS["no value"] or PATTERNS["state"].fullmatch(word) for word in words)
         if (len(words) > 1 or group == "answer") and (loose or not speaks):
             return more.end(), "phrase"
     return end, shape if quoted or free or ends else ""
@@ -361,139 +302,24 @@ def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Matc
 
 def _features(lower: str, cue: re.Match[str], shape: str, link: str, gap: str, start: int, end: int) -> list[str]:
     """Return the names of the weights that count for a candidate with this gap to the name."""
-    words, sort = _PATTERNS["english"].findall(gap), _SORTS.get(shape, "mixed")
+    words, sort = PATTERNS["english"].findall(gap), _SORTS.get(shape, "mixed")
     behind, begin, group = lower[end : end + 14], cue.start(), cue.lastgroup
     counts = {
         "unknown": sum(word not in _WORDS["fillers"] for word in words),
-        "han": len(_PATTERNS["han"].findall(_PATTERNS["filler"].sub("", gap))),
-        "comma": len(_PATTERNS["clause"].findall(gap)),
-        "stop": len(_PATTERNS["stop"].findall(gap)),
+        "han": len(PATTERNS["han"].findall(PATTERNS["filler"].sub("", gap))),
+        "comma": len(PATTERNS["clause"].findall(gap)),
+        "stop": len(PATTERNS["stop"].findall(gap)),
         "line": "\n" in gap,
-        "bad": len(_PATTERNS["bad"].findall(gap)),
-        "bad next": bool(_PATTERNS["bad"].match(behind.lstrip())),
-        "unit": bool(_PATTERNS["unit"].match(behind)),
-        "owner": bool(_PATTERNS["owner"].search(lower, max(0, start - 30), start)),
-        f"at {sort}": bool(_PATTERNS["at"].search(lower, max(0, start - 10), start)),
-        "verb": bool(_PATTERNS["verb"].search(lower, max(0, start - 16), start)),
-        "code": shape != "doc" and bool(_PATTERNS["code"].match(lower, start)),
-        "owner of the name": bool(_PATTERNS["owner"].search(lower, max(0, begin - 20), begin)),
-        "question": bool(_PATTERNS["question"].search(lower, max(0, begin - 40), begin)),
-        "ends": bool(_PATTERNS["clause end"].match(lower, end)),
+        "bad": len(PATTERNS["bad"].findall(gap)),
+        "bad next": bool(PATTERNS["bad"].match(behind.lstrip())),
+        "unit": bool(PATTERNS["unit"].match(behind)),
+        "owner": bool(PATTERNS["owner"].search(lower, max(0, start - 30), start)),
+        f"at {sort}": bool(PATTERNS["at"].search(lower, max(0, start - 10), start)),
+        "verb": bool(PATTERNS["verb"].search(lower, max(0, start - 16), start)),
+        "code": shape != "doc" and bool(PATTERNS["code"].match(lower, start)),
+        "owner of the name": bool(PATTERNS["owner"].search(lower, max(0, begin - 20), begin)),
+        "question": bool(PATTERNS["question"].search(lower, max(0, begin - 40), begin)),
+        "ends": bool(PATTERNS["clause end"].match(lower, end)),
     }
     known = [f"{group} {shape}", f"{sort} {link}", f"shape {shape}", f"link {link}", f"group {group}"]
     return known + [name for name, count in counts.items() for _ in range(min(int(count), 5))]
-
-
-# Secrets that a check proves: card, identity and bank numbers, logins, keys, the words of a wallet's mnemonic.
-
-_NUMBERS: Final = _TABLE.patterns("numbers", flags=0)
-_WORD: Final = re.compile(r"[A-Za-z]+")
-_FEWEST_WORDS: Final = 12
-_FEWEST_DIGITS_OF_A_CARD: Final = 13
-_IDENTITY_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_BEFORE_A_NUMBER: Final = 24
-
-
-def checked(text: str) -> Iterator[list[tuple[int, int, str]]]:
-    """Yield the spans of each kind; within one kind they are ascending and do not overlap."""
-    yield list(_mnemonics(text))
-    yield list(_valid(text, _NUMBERS["base 58"], _base58_in, "private key"))
-    yield list(_valid(text, _NUMBERS["basic"], _login_in, "password", owned=False))
-    yield list(_valid(text, _NUMBERS["iban"], _iban_in, "account number"))
-    if _NUMBERS["digits"].search(text):
-        yield list(_valid(text, _NUMBERS["eight groups"], _bitlocker_in, "key"))
-        yield list(_valid(text, _NUMBERS["identity"], _identity_in, "identity number"))
-        yield list(_valid(text, _NUMBERS["named card"], _card_in, "card number", owned=False))
-        yield list(_valid(text, _NUMBERS["card"], _card_in, "card number"))
-
-
-def _valid(
-    text: str, pattern: re.Pattern[str], length_of: Callable[[str], int], kind: str, *, owned: bool = True
-) -> Iterator[tuple[int, int, str]]:
-    """Yield the matches that are valid numbers, and that no other noun owns ("order number …").
-
-    length_of: returns how many characters of a match are the number, 0 for none.
-    """
-    for match in pattern.finditer(text):
-        start = match.start(pattern.groups)
-        length = length_of(match[pattern.groups])
-        if length and not (owned and _PATTERNS["owner"].search(text[max(0, start - _BEFORE_A_NUMBER) : start].lower())):
-            yield start, start + length, f"[masked: {kind}]"
-
-
-def _card_in(number: str) -> int:
-    """Return the length of the card number at the start; its security code or expiry month may follow."""
-    ends = [at + 1 for at, character in enumerate(number) if character.isdecimal()]
-    for count in range(len(ends), _FEWEST_DIGITS_OF_A_CARD - 1, -1):
-        if (count == len(ends) or ends[count] - ends[count - 1] > 1) and passes_luhn(number[: ends[count - 1]]):
-            return ends[count - 1]
-    return 0
-
-
-def passes_luhn(number: str) -> bool:
-    """ISO/IEC 7812-1 annex B."""
-    digits = [int(character) for character in number if character.isdecimal()]
-    doubled = (sum(divmod(digit * 2, 10)) for digit in digits[-2::-2])
-    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def _identity_in(text: str) -> int:
-    """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
-    number = "".join(character for character in text if character.isalnum())
-    total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
-    return len(text) if "10X98765432"[total % 11] == number[-1].upper() else 0
-
-
-def _iban_in(text: str) -> int:
-    """ISO 13616-1: MOD 97-10 over the number with its first four characters moved to the end."""
-    for length in range(len(text), 14, -1):
-        if text[length - 1].isalnum() and (length == len(text) or not text[length].isalnum()):
-            number = "".join(character for character in text[:length] if character.isalnum())
-            if int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97 == 1:
-                return length
-    return 0
-
-
-_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-
-
-def _base58_in(key: str) -> int:
-    """Base58Check: the last four bytes are the begin of the double SHA-256 of the others."""
-    number = 0
-    for character in key:
-        number = number * len(_BASE58) + _BASE58.index(character)
-    data = number.to_bytes((number.bit_length() + 7) // 8)
-    return len(key) if sha256(sha256(data[:-4]).digest()).digest()[:4] == data[-4:] else 0
-
-
-def _bitlocker_in(key: str) -> int:
-    """Each group of a BitLocker recovery key is a multiple of 11."""
-    return len(key) if not any(int(group) % 11 for group in re.split("[ -]", key)) else 0
-
-
-def _login_in(encoded: str) -> int:
-    """RFC 7617: a name, a colon and a password in base 64."""
-    try:
-        login = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
-    except ValueError:
-        return 0
-    return len(encoded) if ":" in login and login.isprintable() else 0
-
-
-@cache
-def _mnemonic_words() -> frozenset[str]:
-    lines = Path(__file__).with_name("bip39_english.txt").read_text("ascii").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
-
-
-def _mnemonics(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the spans of twelve or more words of BIP-39's English list in a row."""
-    for match in _NUMBERS["words of a mnemonic"].finditer(text):
-        run: list[tuple[int, int]] = []
-        for start, end in [*(word.span() for word in _WORD.finditer(text, *match.span())), (0, 0)]:
-            if text[start:end].lower() in _mnemonic_words():
-                run.append((start, end))
-                continue
-            if len(run) >= _FEWEST_WORDS:
-                yield run[0][0], run[-1][1], "[masked: recovery phrase]"
-            run = []

@@ -15,7 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from extractor.cleaning.clean import clean
 from extractor.settings import ExtractorSettings
 from extractor.types import Candidate, Kept, Known, ModelError, Turn, Usage
-from gateway_memory.ground import Breaker
+from gateway_memory.ground.network import Breaker
 
 from . import prompt
 from .answers import read_object

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
-from gateway_memory.ground import api_key, bounded_client, retry_after
+from gateway_memory.ground.network import api_key, bounded_client, retry_after
 
 from .prompt import estimate_tokens
 

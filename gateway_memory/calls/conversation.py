@@ -1,16 +1,14 @@
 """The calls of a conversation: who speaks, start, before and after each reply, observations, and end."""
 
 import asyncio
-import functools
-import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Final, TypeVar, Unpack
+from typing import Final, Unpack
 
 from extractor import spoken
+from gateway_memory.calls.calls import Calls, only_our_errors
 from gateway_memory.capture.requests import Request, request_in
 from gateway_memory.context.builder import Context, with_notice
 from gateway_memory.edge.content import (
@@ -24,10 +22,8 @@ from gateway_memory.edge.content import (
     well_formed,
 )
 from gateway_memory.edge.session_key import without_secrets
-from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
-from gateway_memory.ground import get_logger
-from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.runtime import Runtime
+from gateway_memory.errors import RefusedError, StoreError, UsageError, place_of
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.identity import Facts, Refused, Speaker, sender_in_room, who
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.sessions.session import FEATURES, Called, Position, Session, Who
@@ -36,78 +32,8 @@ from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.speakers import UNVERIFIED, Sender, sender_of
 from gateway_memory.store.report import OF_SESSION, ReplyReport, Requested
 from gateway_memory.wiring import OpenMemory
-from recall import RecallError
 
 log = get_logger(__name__)
-
-T = TypeVar("T")
-
-FOREIGN: Final = (OSError, RecallError)
-_ENTERED: Final = ("__aenter__", "__aexit__")
-
-
-def only_our_errors(owner: type[T]) -> type[T]:
-    """Let each public async method of a class raise StoreError where a disk or a database fails.
-
-    Instances must have a `_folder`, which the message names.
-    """
-    for name, call in list(vars(owner).items()):
-        if inspect.iscoroutinefunction(call) and (not name.startswith("_") or name in _ENTERED):
-            setattr(owner, name, _translated(call))
-    return owner
-
-
-def _translated(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    @functools.wraps(call)
-    async def translated(self: Any, *args: Any, **values: Any) -> Any:
-        try:
-            return await call(self, *args, **values)
-        except FOREIGN as error:
-            raise store_failed(self._folder or "the memory", error) from error
-
-    return translated
-
-
-class Calls:
-    """The state that all groups of calls share."""
-
-    agent: str
-    metrics: Metrics
-    _folder: Path | None
-    _runtime: Runtime
-    _parts: OpenMemory | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def workspace(self) -> Path:
-        """The folder of the workspace.
-
-        Raises:
-            UsageError: the memory has no workspace and keeps everything in memory.
-        """
-        if self._folder is None:
-            raise UsageError("this memory has no workspace: it keeps everything in memory")
-        return self._folder
-
-    def _opened(self, *sessions: object) -> OpenMemory:
-        """Return the parts of the open memory after checking the sessions of a call.
-
-        Raises:
-            ClosedError: the memory is closed, or belongs to another event loop.
-            UsageError: a value is not a session of this memory.
-        """
-        if self._parts is None:
-            raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")
-        if asyncio.get_running_loop() is not self._loop:
-            raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
-        for session in sessions:
-            if not isinstance(session, Session):
-                message = f"session is of type {type(session).__name__}: expected what start_session returned"
-                raise UsageError(message)
-            if session.registry is not self._parts.sessions:
-                message = f"{session!r} does not belong to this memory: take the session that start_session returned"
-                raise UsageError(message)
-        return self._parts
 
 
 _VISIT_SECONDS: Final = 10.0

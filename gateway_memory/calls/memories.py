@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import date, datetime
 from typing import Any, Final, Literal, Unpack, get_args
 
-from gateway_memory.calls.conversation import only_our_errors, speaking
+from gateway_memory.calls.calls import only_our_errors
+from gateway_memory.calls.conversation import speaking
 from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.answers import Answer, NotDone
@@ -14,8 +15,8 @@ from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import Content, as_query, count_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.edge.session_key import without_secrets
 from gateway_memory.errors import RefusedError, UsageError
-from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import given
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.identity import Facts
 from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
 from gateway_memory.sessions.session import Session

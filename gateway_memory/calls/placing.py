@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from extractor import spoken
-from gateway_memory.calls.conversation import ConversationCalls, only_our_errors
+from gateway_memory.calls.calls import only_our_errors
+from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.edge.content import Content, as_query, text_of
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope, is_name, shortened

@@ -14,7 +14,7 @@ from gateway_memory.capture.executor import Draft, as_turn, by_scope
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import request_in
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope

@@ -11,9 +11,10 @@ from gateway_memory.capture.executor import drafted, known
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.ground import date_of, get_logger
 from gateway_memory.ground.holds import holds_of
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.threads import compute
+from gateway_memory.ground.times import date_of
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.uses import Uses

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from extractor import Candidate, Decision, Known, Turn, concerned, decide, extract_rules, traits_of
 from gateway_memory.errors import StoreBusyError
-from gateway_memory.ground import get_logger, local_time
 from gateway_memory.ground.holds import Holds, event_in, holds_of, noted_days, plain_of, with_note
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.times import local_time
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE
@@ -26,7 +27,7 @@ from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.plan import Cause, Moved, Plan, ReceiptLine, Renamed, Retired, State
 from gateway_memory.store.report import Rated
 from gateway_memory.store.reviewed import Review, Settled
-from gateway_memory.sync.follower import IMPORTANCE
+from gateway_memory.sync.entries import IMPORTANCE
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
 from recall import Near, RecallError, text_overlap

@@ -7,7 +7,7 @@ from extractor import Candidate, Part, permitted, without_holes
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, shared_for
 from gateway_memory.capture.merger import Merger
-from gateway_memory.capture.requests import asks_to_keep_masked
+from gateway_memory.capture.unkept import asks_to_keep_masked
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, Scope

@@ -16,7 +16,7 @@ from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.saver import Saver
 from gateway_memory.edge.prompts import is_chinese, is_significant
 from gateway_memory.errors import place_of
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.registry import SessionRegistry

@@ -45,7 +45,7 @@ from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.plan import Retired
 from gateway_memory.store.reviewed import Review, Settled
-from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.entries import record_of
 from gateway_memory.sync.storage import Storage
 from recall import Near, Stored, text_overlap
 

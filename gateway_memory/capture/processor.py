@@ -12,7 +12,7 @@ from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.executor import PlanExecutor, by_scope
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn

@@ -30,8 +30,8 @@ from extractor import (
     statement_words,
 )
 from gateway_memory.capture.executor import known
-from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import plain_of
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.parts import Extract

@@ -1,37 +1,31 @@
 """What people ask of the memory in plain words: to forget something, to pause, or to keep a secret, which is masked."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from extractor import (
     TOLD_BESIDE,
     Act,
-    Cleaned,
     Meaning,
     asked_of_memory,
     asks_by_itself,
     clauses_of,
-    clean,
     differ,
     may_ask_in_clause,
     meaning_of,
     polarity,
     same_text,
-    without_holes,
 )
-from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from gateway_memory.ground.tables import has_han, simplified, tables_in
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.withheld import terms_of
-from recall import Near, Recaller, Stored, render_block, text_overlap
+from recall import Near, Recaller, Stored, text_overlap
 
-# A request is recognised by its meaning, and what it names by the words that are left when the asking is taken away.
-
-_TABLE: Final = tables_in(__file__)("requests")
-PATTERNS: Final = _TABLE.patterns()
-_ASKING: Final = _TABLE.sets("words")["asking"]
+TABLE: Final = tables_in(__file__)("requests")
+PATTERNS: Final = TABLE.patterns()
+_ASKING: Final = TABLE.sets("words")["asking"]
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 CERTAIN: Final = 0.6
 """The minimum share of the request that stands in the memory that is meant, or word Jaccard similarity of both …"""
@@ -139,52 +133,3 @@ def _share(what: str, item: Near) -> float:
     terms = {term for term in terms_of(what) if term.isalnum()}  # what one likes tells nothing alone
     contained = _CONTAINED * len(terms & terms_of(item.stored.entry.text)) / max(1, len(terms))
     return max(within, contained, text_overlap(what, item.stored.entry.text))
-
-
-# Tell users that a secret was masked. Without a notice they would assume that it was stored.
-
-_NOTICE_TOKENS: Final = 160
-_MASKED: Final = re.compile(r"\[masked: ([a-z ]{2,40})\]")
-
-
-def asks_to_keep_masked(text: str) -> bool:
-    """Return whether a cleaned message asks to keep something that contained a masked secret."""
-    return bool(_MASKED.search(text) and PATTERNS["keep"].search(text) and not PATTERNS["keep not"].search(text))
-
-
-def names_of(kinds: Iterable[str], language: Language) -> str:
-    """Return the kinds of secrets in the user's language."""
-    names = dict.fromkeys(secret_name(language, kind) for kind in kinds)
-    return say(language, "comma").join(names)
-
-
-def masked_block(message: Cleaned, *, told: bool = False) -> str:
-    """Return the notice that the assistant is asked to give in its reply, or "".
-
-    told: whether it was said before. Then only who asks to keep a secret is told.
-    """
-    asks = asks_to_keep_masked(message.text)
-    if not message.secrets or not (asks or not told) or PATTERNS["keep not"].search(message.text):
-        return ""
-    language = language_of(_MASKED.sub("", message.text))
-    phrase = "masked_tell" if asks else "masked_beside"
-    notice = say(language, phrase, kinds=names_of(message.secrets, language))
-    return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
-
-
-def unkept_block(message: Cleaned) -> str:
-    """Return the notice for a room whose talk is not kept that somebody asks it to remember something, or ""."""
-    if not PATTERNS["keep"].search(message.text) or PATTERNS["keep not"].search(message.text):
-        return ""
-    notice = say(language_of(message.text), "room_tell")
-    return render_block("Memory Notice", "For the assistant.", [notice], _NOTICE_TOKENS)
-
-
-def secret_note(text: str) -> str:
-    """Return the note on the secret in a text for whoever saves it, in the text's language; "" without a secret."""
-    cleaned = clean(text)
-    if not cleaned.secrets:
-        return ""
-    language = language_of(_MASKED.sub("", cleaned.text))
-    phrase = "secret_left_out" if without_holes(cleaned.text) else "secret_not_kept"
-    return say(language, phrase, kinds=names_of(cleaned.secrets, language))

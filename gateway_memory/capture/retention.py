@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from gateway_memory.errors import StoreBusyError, StoreError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.sync.storage import Storage
 

@@ -24,8 +24,8 @@ from extractor import (
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor, shared_for, source_of
 from gateway_memory.capture.reader import Reader
-from gateway_memory.ground import get_logger
 from gateway_memory.ground.holds import Holds
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, Scope

@@ -22,7 +22,7 @@ from gateway_memory.cli.options import check_folder
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.ground import replace_private
+from gateway_memory.ground.files import replace_private
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import private_folder, write_private

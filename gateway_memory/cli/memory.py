@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from gateway_memory.calls.shell import answer_in_shell, settle
 from gateway_memory.capture.distiller import Distilled
-from gateway_memory.capture.requests import secret_note
+from gateway_memory.capture.unkept import secret_note
 from gateway_memory.cli.options import named_of, whose_of
 from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.dispatch import find

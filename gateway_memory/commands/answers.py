@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway_memory.edge.content import as_query
 from gateway_memory.edge.phrases import say
-from gateway_memory.ground import local_time
+from gateway_memory.ground.times import local_time
 from gateway_memory.sessions.session import Session
 
 _SHOWN: Final = 80

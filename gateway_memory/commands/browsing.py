@@ -25,8 +25,8 @@ from gateway_memory.store.patches import digest_of
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.unmarked import with_marks
 from gateway_memory.store.validity import State
+from gateway_memory.sync.entries import record_of
 from gateway_memory.sync.episodes import SPEAKERS, turn_of
-from gateway_memory.sync.follower import record_of
 from recall import Stored
 
 _RECEIPTS: Final = 200

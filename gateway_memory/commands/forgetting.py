@@ -13,7 +13,8 @@ from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.memories import check_ours, of_id
 from gateway_memory.commands.names import says_more
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground import CATCH_UP_SECONDS, local_time
+from gateway_memory.ground import CATCH_UP_SECONDS
+from gateway_memory.ground.times import local_time
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.withheld import Forgotten, Withheld

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from extractor import without_holes
-from gateway_memory.capture.requests import secret_note
+from gateway_memory.capture.unkept import secret_note
 from gateway_memory.commands.answers import NotDone, as_id, for_each, ids_in, phrase, shown
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.names import says_more
@@ -14,7 +14,7 @@ from gateway_memory.commands.search import memory_row, search
 from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
-from gateway_memory.ground import date_of, day_of
+from gateway_memory.ground.times import date_of, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable

@@ -1,26 +1,21 @@
 """Which command a person means: by each of its names, in both languages, with and without a space behind it."""
 
-import math
 import re
-import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from operator import mul
 from typing import Final
 
-from extractor import Turn, extract_rules, has_han, only_asks
-from gateway_memory.commands.command import Command, CommandPorts
-from gateway_memory.edge.content import as_query
+from extractor import has_han, only_asks
+from gateway_memory.commands.command import Command
 from gateway_memory.edge.phrases import CHAT
 from gateway_memory.ground.tables import simplified
-from gateway_memory.sessions.session import Session
 
 _PREFIXES: Final = (CHAT, "/记忆")
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
-_LONGEST_QUESTION: Final = 400
+LONGEST_QUESTION: Final = 400
 _LONGEST_NAME: Final = 60
 _LIKE: Final = 5
 _BETWEEN: Final = re.compile(r"[\s:：,，]*")
@@ -76,7 +71,7 @@ class Names:
 
     def find(self, name: str) -> Command | None:
         """Return the command of a name, in whatever case and characters."""
-        return self._by_name.get(_plain(name.strip()))
+        return self._by_name.get(plain_form(name.strip()))
 
     def read(self, text: str) -> Typed | None:
         """Return the command that a message names, and what is behind its name; None if the message is no command."""
@@ -86,14 +81,14 @@ class Names:
         typed, glued = behind
         if not typed:
             return Typed(command=self.own["status"], name="status", rest="")
-        plain = _plain(typed)
+        plain = plain_form(typed)
         polite = _POLITE.match(plain)
         for start in (0, polite.end()) if polite else (0,):
             if found := self._found(typed, plain, start):
                 return found
         if glued:  # a word that begins with 记忆
             return None
-        if only_asks(plain[:_LONGEST_QUESTION]):  # what is asked is searched
+        if only_asks(plain[:LONGEST_QUESTION]):  # what is asked is searched
             return Typed(command=self.own["search"], name="search", rest=typed)
         return Typed(command=None, name=typed.split(maxsplit=1)[0], rest=typed)
 
@@ -124,73 +119,16 @@ class Names:
     def spelt_like(self, word: str) -> list[Command]:
         """Return the commands whose names are spelt most like a word, the likest first."""
         cutoff = 0.5 if has_han(word) else 0.6  # 撤消 for 撤销
-        near = get_close_matches(_plain(word[:_LONGEST_NAME]), self._by_name, n=_LIKE, cutoff=cutoff)
+        near = get_close_matches(plain_form(word[:_LONGEST_NAME]), self._by_name, n=_LIKE, cutoff=cutoff)
         return list(dict.fromkeys(self._by_name[name] for name in near))
 
 
 def says_more(rest: str) -> bool:
     """Return whether what is behind a name says anything."""
-    return not _FILLER.fullmatch(_plain(rest))
+    return not _FILLER.fullmatch(plain_form(rest))
 
 
-def _plain(text: str) -> str:
+def plain_form(text: str) -> str:
     """Return a text in lower case and simplified characters, as long as it is."""
     lowered = text.lower().replace("’", "'").replace("？", "?")
     return simplified(lowered if len(lowered) == len(text) else text)
-
-
-# What is proposed for a name that is none.
-
-_PROPOSED: Final = 3
-_SPELT: Final = 2
-"""The most proposals for their spelling: a word may be spelt like one command and mean another."""
-_SECONDS: Final = 2.0
-_AT_ONCE: Final = 32
-_WORD: Final = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
-
-
-async def proposals(ports: CommandPorts, session: Session, names: Names, typed: Typed) -> list[Command]:
-    """Return the commands that a person may have meant: by their spelling, then by their meaning."""
-    words = as_query(typed.rest).text[:_LONGEST_QUESTION]
-    named = names.find(typed.name)  # with words behind it that it does not take
-    tells = extract_rules(Turn(id=0, user=words, reply="", at=ports.memory.now()))
-    spelt = names.spelt_like(typed.name)[:_SPELT]
-    meant = await _by_meaning(ports, session, list(names.own.values()), words)
-    found = [*([named] if named else []), *([names.own["remember"]] if tells else []), *spelt, *meant]
-    return list({command.name: command for command in found}.values())[:_PROPOSED]
-
-
-async def _by_meaning(
-    ports: CommandPorts, session: Session, commands: Sequence[Command], words: str
-) -> Sequence[Command]:
-    """Return all commands, the one first of which a name, or the help, means most what the words do."""
-    language = session.language
-    about = [
-        (command, text)
-        for command in commands
-        for text in (command.called(language), *command.also(language), command.help[language])
-    ]
-    vectors = [] if session.incognito else await _vectors(ports, [words, *(text for _, text in about)])
-    if vectors:
-        query, *others = vectors
-        likeness = [sum(map(mul, query, other)) / (math.hypot(*other) or 1) for other in others]
-    else:
-        said = set(_WORD.findall(_plain(words)))
-        likeness = [float(len(said.intersection(_WORD.findall(_plain(text))))) for _, text in about]
-    best: dict[str, float] = {}
-    for (command, _), like in zip(about, likeness, strict=True):
-        best[command.name] = max(like, best.get(command.name, like))
-    return sorted(commands, key=lambda command: -best[command.name])
-
-
-async def _vectors(ports: CommandPorts, texts: Sequence[str]) -> list[list[float]]:
-    """Return the vectors of texts, none if one of them is not there in time. An encoder takes so many at once."""
-    found: list[list[float]] = []
-    until = time.monotonic() + _SECONDS
-    for start in range(0, len(texts), _AT_ONCE):
-        part = texts[start : start + _AT_ONCE]
-        vectors = (await ports.storage.recaller.encoded(part, max(0.0, until - time.monotonic())))[1]
-        found += [vector.tolist() for vector in vectors if vector is not None]
-        if len(found) < start + len(part):
-            return []
-    return found

@@ -11,12 +11,12 @@ from extractor import says_name
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.sections import About, Changed, Line, Portrait, Sections, Topic, line_of, sections_of
 from gateway_memory.context.blocks import told
-from gateway_memory.context.start import waiting_reviews
+from gateway_memory.context.digest import waiting_reviews
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord
 from gateway_memory.store.validity import Validity
-from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.entries import record_of
 from recall import Filter, Stored
 
 _NEWEST: Final = 300

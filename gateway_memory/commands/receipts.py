@@ -10,7 +10,7 @@ from gateway_memory.capture.undoing import UndoRefused
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.edge.phrases import say
-from gateway_memory.ground import day_of
+from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.links import below
 from gateway_memory.store.journal.turns import Reply

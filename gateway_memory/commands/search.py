@@ -10,11 +10,12 @@ from extractor import CATEGORIES
 from gateway_memory.commands.answers import NotDone, iso_time, phrase, shown
 from gateway_memory.commands.command import CommandPorts, Option
 from gateway_memory.context.blocks import nothing_remembered
-from gateway_memory.context.finder import ARCHIVED, RECALLED, TERMS, Found
+from gateway_memory.context.finder import RECALLED, TERMS, Found
+from gateway_memory.context.word_search import ARCHIVED
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import day_of
+from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of

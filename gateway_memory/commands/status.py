@@ -9,9 +9,9 @@ from gateway_memory.commands.answers import NotDone, iso_time, phrase, readable_
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.receipts import counted
 from gateway_memory.commands.restoring import damage_rows
-from gateway_memory.context.start import digest_since, waiting_reviews
+from gateway_memory.context.digest import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
-from gateway_memory.ground import day_of
+from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import FEATURES, Session
 from gateway_memory.store.disk.workspace import journals_aside, left_out
 from gateway_memory.store.summaries import SESSIONS_FILE

@@ -18,7 +18,7 @@ import pyjson5
 from gateway_memory.edge.edited_file import EditedFile
 from gateway_memory.edge.phrases import fill
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import object_of
+from gateway_memory.ground.texts import object_of
 
 Keys = tuple[str, ...]
 _MISSING: Final = object()

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from gateway_memory.edge.phrases import texts
-from gateway_memory.ground import object_of, replace_private
+from gateway_memory.ground.files import replace_private
+from gateway_memory.ground.texts import object_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

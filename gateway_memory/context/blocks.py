@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from extractor import traits_of
 from gateway_memory.edge.phrases import Language, language_of, say
-from gateway_memory.ground import day_of, local_time
+from gateway_memory.ground.times import day_of, local_time
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.validity import State, Validity, marked
 from recall import count_tokens, excerpt_of, render_block

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Final, Literal
 
 from extractor import Cleaned, is_greeting, is_small_talk, traits_of
-from gateway_memory.capture.requests import masked_block, request_in, unkept_block
+from gateway_memory.capture.requests import request_in
+from gateway_memory.capture.unkept import masked_block, unkept_block
 from gateway_memory.context.blocks import (
     changes_block,
     full_block,
@@ -22,29 +23,23 @@ from gateway_memory.context.blocks import (
     updates_block,
 )
 from gateway_memory.context.coming import MOST, READ, ahead_of, asked_days, coming_block
-from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.finder import TERMS, WordSearch
-from gateway_memory.context.hits import (
-    Exchange,
-    exchanges_of,
-    in_one,
-    not_in_context,
-    quotable_for,
-    quotations_block,
-    reranked,
-    strongest,
-    told_hits,
-    without_repeats,
-)
+from gateway_memory.context.deadline import DeadlineRunner
+from gateway_memory.context.exchanges import Exchange, exchanges_of, not_in_context, quotable_for
+from gateway_memory.context.file_changes import ChangeDetector, FileChanges
+from gateway_memory.context.finder import TERMS
+from gateway_memory.context.hits import in_one, reranked, strongest, told_hits
+from gateway_memory.context.quotations import quotations_block, without_repeats
 from gateway_memory.context.requested import question_due, requested
-from gateway_memory.ground import get_logger
+from gateway_memory.context.word_search import WordSearch
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.parts import Reranker
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.episodes import Quotable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import Considered, Fate, ReplyReport, Requested
-from gateway_memory.store.validity import Today, Told, Validity
+from gateway_memory.store.told import Told
+from gateway_memory.store.validity import Today, Validity
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, SearchRequest, Span, Stored, asks_what_was, talk_of

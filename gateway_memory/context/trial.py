@@ -10,7 +10,8 @@ from typing import Final
 from extractor import spoken
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import Context, ContextBuilder, with_notice
-from gateway_memory.context.start import SessionStarter, Subscriptions
+from gateway_memory.context.start import SessionStarter
+from gateway_memory.context.subscriptions import Subscriptions
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.runtime import Runtime

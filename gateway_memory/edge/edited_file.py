@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import object_of
+from gateway_memory.ground.texts import object_of
 
 _SECRET_MODE: Final = 0o600
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from extractor import clean, spoken
 from gateway_memory.edge.content import well_formed
-from gateway_memory.ground import object_of
+from gateway_memory.ground.texts import object_of
 
 Part = tuple[str, dict[str, Any]]
 """The role, "user" or "assistant", and the content part."""

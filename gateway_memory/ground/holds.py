@@ -29,15 +29,12 @@ from gateway_memory.ground.dates import (
     time_of,
 )
 from gateway_memory.ground.expressions import WEEKDAYS
+from gateway_memory.ground.notes import MONTHS, SEASONS, WEEKDAY_NAMES, every_of, note_of
 from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
-_MONTHS: Final = "January February March April May June July August September October November December".split()
-_WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_HAN_WEEKDAYS: Final = "一二三四五六日"
-_SEASONS: Final = (("spring", "春天"), ("summer", "夏天"), ("autumn", "秋天"), ("winter", "冬天"))
-_ANY_WEEKDAY: Final = rf"(?:(?:{'|'.join(_WEEKDAYS)}) )?"
-_ANY_MONTH: Final = "|".join(_MONTHS)
+_ANY_WEEKDAY: Final = rf"(?:(?:{'|'.join(WEEKDAY_NAMES)}) )?"
+_ANY_MONTH: Final = "|".join(MONTHS)
 _SPAN: Final = re.compile(
     rf"(?P<until>until )?{_ANY_WEEKDAY}(?:(?P<day>\d{{1,2}})(?: (?P<month>{_ANY_MONTH}))?(?: (?P<year>\d{{4}}))? ?– ?)?"
     rf"{_ANY_WEEKDAY}(?:(?P<last_day>\d{{1,2}}) )?(?:(?P<last_month>{_ANY_MONTH}) )?(?P<last_year>\d{{4}})"
@@ -282,7 +279,7 @@ def noted_days(text: str) -> tuple[Span, ...]:
 
 def _span_of(text: str) -> tuple[Span, bool, str]:
     """Return the span that a note tells, whether it is an end, and the time. Raises ValueError: it tells none."""
-    for number, (english, chinese) in enumerate(_SEASONS):
+    for number, (english, chinese) in enumerate(SEASONS):
         if match := re.fullmatch(rf"{english} (\d{{4}})|(\d{{4}})年{chinese}", text):
             return season_of(int(match[1] or match[2]), 3 * number + 3), False, ""
     match = _SPAN.fullmatch(text) or _HAN_SPAN.fullmatch(text)
@@ -297,10 +294,10 @@ def _span_of(text: str) -> tuple[Span, bool, str]:
             span = Span(span.first, last)
     else:
         year = int(parts["last_year"])
-        month = str(_MONTHS.index(parts["last_month"]) + 1) if parts["last_month"] else None
+        month = str(MONTHS.index(parts["last_month"]) + 1) if parts["last_month"] else None
         span = _whole(year, month, parts["last_day"])
         if parts["day"]:
-            first_month = _MONTHS.index(parts["month"]) + 1 if parts["month"] else int(month or 1)
+            first_month = MONTHS.index(parts["month"]) + 1 if parts["month"] else int(month or 1)
             span = Span(date(int(parts["year"] or year), first_month, int(parts["day"])), span.last)
     return span, bool(parts["until"]), parts["time"] or ""
 
@@ -322,7 +319,7 @@ def dated(text: str, day: date, *, standing: bool = False) -> str:
 
 def with_note(text: str, holds: Holds) -> str:
     """Return a line with when it holds at its end, in its own language, in the place of another note."""
-    chinese = _is_chinese(text)
+    chinese = is_chinese(text)
     notes = [note_of(span, chinese=chinese) for span in holds.on[:_MOST_NOTED]]
     if holds.time and len(notes) == 1 and not time_of(plain_of(text)):
         notes[0] += f" {holds.time}" if chinese else f", {holds.time}"
@@ -337,63 +334,9 @@ def with_note(text: str, holds: Holds) -> str:
     return f"{words}（{'；'.join(notes)}）" if chinese else f"{words} ({'; '.join(notes)})"
 
 
-def _is_chinese(text: str) -> bool:
+def is_chinese(text: str) -> bool:
+    """Return whether a note to a text is written in Chinese."""
     return 2 * sum(map(has_han, text)) > len(re.findall(r"[A-Za-z]+", text))
-
-
-def note_of(span: Span, *, chinese: bool) -> str:
-    """Return a span in words: "Sunday 29 November 2026", "3–12 April 2027", 2026年11月29日星期日."""
-    first = span.first
-    if span == year_of(first.year):
-        return f"{first.year}年" if chinese else str(first.year)
-    if span == month_of(first.year, first.month):
-        return f"{first.year}年{first.month}月" if chinese else f"{_MONTHS[first.month - 1]} {first.year}"
-    if span == season_of(first.year, first.month):
-        season = _SEASONS[first.month // 3 - 1]
-        return f"{first.year}年{season[1]}" if chinese else f"{season[0]} {first.year}"
-    return _chinese(span) if chinese else _english(span)
-
-
-def _chinese(span: Span) -> str:
-    first, last = span.first, span.last
-    start = f"{first.year}年{first.month}月{first.day}日"
-    if first == last:
-        return f"{start}星期{_HAN_WEEKDAYS[first.weekday()]}"
-    year = f"{last.year}年" if last.year != first.year else ""
-    month = f"{last.month}月" if year or last.month != first.month else ""
-    return f"{start}至{year}{month}{last.day}日"
-
-
-def _english(span: Span) -> str:
-    first, last = span.first, span.last
-    end = f"{last.day} {_MONTHS[last.month - 1]} {last.year}"
-    if first == last:
-        return f"{_WEEKDAYS[first.weekday()]} {end}"
-    if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day}–{end}"
-    year = f" {first.year}" if first.year != last.year else ""
-    return f"{first.day} {_MONTHS[first.month - 1]}{year} – {end}"
-
-
-def every_of(every: Every, *, chinese: bool) -> str:
-    """Return what recurs in words: "every Tuesday", 每月5日; "" where they say no more than that it does."""
-    if every.lunar or not every.known or every.rule:
-        return ""
-    if every.day and every.month:
-        return f"每年{every.month}月{every.day}日" if chinese else f"every {every.day} {_MONTHS[every.month - 1]}"
-    if every.day:
-        return f"每月{every.day}日" if chinese else f"on the {_ordinal(every.day)} of every month"
-    if not every.weekdays:
-        return "每天" if chinese else "every day"
-    days = sorted(every.weekdays)
-    if chinese:
-        return "每周" + "、".join(_HAN_WEEKDAYS[day] for day in days)
-    return "every " + " and ".join(_WEEKDAYS[day] for day in days)
-
-
-def _ordinal(number: int) -> str:
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")  # noqa: PLR2004
-    return f"{number}{suffix}"
 
 
 def given(*, on: str = "", until: str = "", every: str = "") -> Holds:

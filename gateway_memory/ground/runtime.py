@@ -6,7 +6,7 @@ from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.ground import date_of, day_of
+from gateway_memory.ground.times import date_of, day_of
 
 if TYPE_CHECKING:
     from recall import TextEncoder

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gateway_memory.errors import place_of
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 
 log = get_logger(__name__)
 

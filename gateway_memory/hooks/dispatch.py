@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.ground import json_of
+from gateway_memory.ground.texts import json_of
 from gateway_memory.hooks.editors import (
     MEMORY_FOLDER,
     Editor,

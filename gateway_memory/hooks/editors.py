@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import object_of, replace_private
+from gateway_memory.ground.files import replace_private
+from gateway_memory.ground.texts import object_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.store.disk.workspace import STATE_FOLDER, own_config, private_folder
 

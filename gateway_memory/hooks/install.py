@@ -20,7 +20,7 @@ from gateway_memory.edge.edited_file import EditedFile
 from gateway_memory.edge.phrases import fill, texts
 from gateway_memory.edge.prompts import own_command
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import json_of
+from gateway_memory.ground.texts import json_of
 from gateway_memory.hooks.editors import FILES, OURS, Editor, commands_in, event_in, workspace_of
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes

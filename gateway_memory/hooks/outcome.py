@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import place_of
-from gateway_memory.ground import object_of, private_file
+from gateway_memory.ground.files import private_file
+from gateway_memory.ground.texts import object_of
 from gateway_memory.hooks.editors import workspace_of
 from gateway_memory.hooks.hook import InterruptedHook
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder

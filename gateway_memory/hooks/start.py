@@ -8,26 +8,22 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.context.coming import MOST, ahead_of
-from gateway_memory.context.opening_text import (
+from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
     LEAST_TELLING,
     PASSAGES,
-    LineFacts,
-    Material,
-    Opening,
     OpeningMemory,
-    compose,
     last_session_of,
-    lines_that_hold,
     opening_memories,
     own_words_of,
     profile,
-    queries_of,
 )
+from gateway_memory.context.coming import MOST, ahead_of
+from gateway_memory.context.memory_block import LineFacts
+from gateway_memory.context.opening_text import Material, Opening, compose, lines_that_hold, queries_of
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import date_of, day_of
+from gateway_memory.ground.times import date_of, day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from pathlib import Path
 
 from extractor import traits_of
-from gateway_memory.ground import noon_of
+from gateway_memory.ground.times import noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, notes_in, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE

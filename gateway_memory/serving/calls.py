@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from gateway_memory.capture.requests import secret_note
+from gateway_memory.capture.unkept import secret_note
 from gateway_memory.commands.answers import phrase
 from gateway_memory.commands.search import as_filter
 from gateway_memory.context.finder import Found

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from starlette.responses import Response
 
 from gateway_memory.errors import ClosedError, GatewayMemoryError, RefusedError, StoreError, UsageError, place_of
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 
 log = get_logger(__name__)
 

@@ -19,11 +19,11 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from gateway_memory import __version__
-from gateway_memory.capture.requests import secret_note
+from gateway_memory.capture.unkept import secret_note
 from gateway_memory.context.finder import Found as Hits
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.errors import GatewayMemoryError
-from gateway_memory.ground import day_of
+from gateway_memory.ground.times import day_of
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, Whose, resolve_scopes
 from gateway_memory.serving.access import Access

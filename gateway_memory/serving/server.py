@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute
 from gateway_memory.config.service import ServeSettings
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.parts import OWN, Surface, make, names
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import OpenAgent, Service, make_app

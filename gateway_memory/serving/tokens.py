@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError, WorkspaceError
-from gateway_memory.ground import replace_private
+from gateway_memory.ground.files import replace_private
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateway_memory.store.validity import Told
+from gateway_memory.store.told import Told
 
 if TYPE_CHECKING:
     from gateway_memory.store.withheld import Withheld

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from gateway_memory.ground import decoded
+from gateway_memory.ground.texts import decoded
 
 _DAMAGED: Final = "damaged "
 _FEWEST: Final = 4

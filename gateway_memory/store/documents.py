@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from gateway_memory.ground import text_in
+from gateway_memory.ground.texts import text_in
 from gateway_memory.store import markdown
 
 if TYPE_CHECKING:  # hooks need none of these

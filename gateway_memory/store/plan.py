@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-from gateway_memory.ground import decoded
+from gateway_memory.ground.texts import decoded
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, is_writable
 from gateway_memory.store.markdown import Addition

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from gateway_memory.ground import decoded
+from gateway_memory.ground.texts import decoded
 
 if TYPE_CHECKING:
     from extractor import Act

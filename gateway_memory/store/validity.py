@@ -5,18 +5,16 @@ what was forgotten, waits for a review, was replaced, is over, or is doubted.
 """
 
 import re
-import threading
-from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Any, Final, Literal, NamedTuple
 
-from extractor import is_greeting, is_mostly_chinese, points_back, polarity, statement_words
-from gateway_memory.ground import date_of
+from extractor import is_mostly_chinese
 from gateway_memory.ground.calendar import ONE_DAY
 from gateway_memory.ground.holds import dated, is_over, is_over_whenever_said, plain_of
 from gateway_memory.ground.tables import tables_in
+from gateway_memory.ground.times import date_of
 from gateway_memory.store.withheld import SENTENCE_END, Forgotten, Withheld
 
 State = Literal["", "doubted", "over"]
@@ -167,125 +165,3 @@ def marked(text: str, state: State) -> str:
     assert end  # it matches at the end of any text
     language, before = ("zh", "") if is_mostly_chinese(text) else ("en", " ")
     return f"{text[: end.start()]}{before}{_MARKS[state][language]}{end[0]}"
-
-
-# What lines say already, so that a model is told each sentence once.
-
-_Clause = tuple[frozenset[str], bool | None]
-_CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
-
-
-_LABEL: Final = re.compile(r"\A(?:-\s*)?\([^()]{1,60}\)\s*")
-"""In front of a memory in a block: its id and its day."""
-_MOST_OF_IT: Final = 0.6
-_MOST_READ: Final = 64
-"""Thousands of sessions are open at a time, of which few are replied to: what was told to the others stays text."""
-
-
-@dataclass(slots=True)
-class _Read:
-    """What lines say. having: the numbers of the lines with a word. letters: of each sentence."""
-
-    lines: list[list[_Clause]] = field(default_factory=list)
-    having: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    letters: set[str] = field(default_factory=set)
-
-    def add(self, lines: Iterable[str]) -> None:
-        """Read lines."""
-        for line in lines:
-            clauses = [each for part in SENTENCE_END.split(line) for each in _clauses_of(part)]
-            for word in frozenset().union(*(words for words, _ in clauses)):
-                self.having[word].add(len(self.lines))
-            self.lines.append(clauses)
-            self.letters |= {_letters(part) for part in SENTENCE_END.split(plain_of(_LABEL.sub("", line)))} - {""}
-
-
-class Told:
-    """Lines that were told. A sentence repeats one that has all significant words of each of its clauses.
-
-    It repeats one that it holds, too, if that is most of it: "Don't forget that the bell is broken".
-
-    after: what was told before, which is not changed.
-    """
-
-    def __init__(self, lines: Iterable[str] = (), *, after: "Iterable[Told]" = ()) -> None:
-        self._before = tuple(after)
-        self._texts: list[str] = []
-        self._read: _Read | None = None
-        """What the lines say: read when it is asked for, and again where others were asked since."""
-        self.add(lines)
-
-    def add(self, lines: Iterable[str]) -> None:
-        """Add lines."""
-        added = list(lines)
-        self._texts += added
-        if read := self._read:  # another thread may drop it
-            read.add(added)
-
-    def _reading(self) -> "_Read":
-        """Return what the lines say. Beyond `_MOST_READ`, what was asked for least recently keeps its text alone."""
-        read = self._read
-        if read is None:
-            read = _Read()
-            read.add(self._texts)
-            self._read = read
-        with _READING:
-            _READ[self] = None
-            _READ.move_to_end(self)
-            if len(_READ) > _MOST_READ:
-                _READ.popitem(last=False)[0]._read = None  # noqa: SLF001 - of the same class
-        return read
-
-    def says(self, sentence: str) -> bool:
-        """Return whether one line says a sentence, in the same words and with the same yes or no."""
-        clauses = _clauses_of(sentence)
-        if len(clauses) > 1 and len(clauses[0][0]) == 1:
-            del clauses[0]  # "Actually, I moved to Linz"
-        if not clauses:
-            return False
-        read, letters = self._reading(), _letters(sentence)
-        if any(line in letters and len(line) >= _MOST_OF_IT * len(letters) for line in read.letters):
-            return True
-        words = frozenset().union(*(each for each, _ in clauses))
-        having = set.intersection(*(read.having.get(word, set()) for word in words))
-        if any(all(_has(read.lines[number], clause) for clause in clauses) for number in having):
-            return True
-        return any(before.says(sentence) for before in self._before)
-
-    def fresh(self, text: str, *, alone: bool = False) -> str:
-        """Return a text without the sentences that the lines say; "" where nothing is left that tells something.
-
-        alone: it stands where what is left out cannot be seen, so that what points back to it is left out as well.
-        """
-        whole = SENTENCE_END.split(text)
-        parts: list[str] = []
-        is_cut = False
-        for part in whole:
-            is_cut = self.says(part) or (alone and is_cut and points_back(part.strip().lower()))
-            parts += [] if is_cut else [part]
-        if len(parts) == len(whole):
-            return text
-        return "".join(parts).strip() if any(map(statement_words, parts)) else ""
-
-
-_READ: Final[OrderedDict[Told, None]] = OrderedDict()
-"""Those that are read, the least recently asked first."""
-_READING: Final = threading.Lock()
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
-
-
-def _clauses_of(sentence: str) -> list[_Clause]:
-    """Return the significant words of each clause that has some and is no greeting, and whether it is negated."""
-    parts = [part for part in _CLAUSE_END.split(sentence) if not is_greeting(part)]
-    return [(words, polarity(part)) for part in parts if (words := statement_words(part))]
-
-
-def _has(line: list[_Clause], clause: _Clause) -> bool:
-    """Return whether a line says a clause: in one of its clauses, or in all of them together."""
-    words, side = clause
-    if len(words) == 1 and not any(words == each for each, _ in line):
-        return False  # one word is the subject of many sentences: "moved the database" says more than where it runs
-    return any(words <= each and side == other for each, other in line) or {other for _, other in line} == {side}

@@ -8,7 +8,7 @@ from typing import Final
 
 from extractor import own_words, telling, without_quotations
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.threads import compute
 from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes

@@ -5,28 +5,26 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import Final, Literal, TypeAlias
 
-from extractor import traits_of
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import get_logger, noon_of
-from gateway_memory.ground.holds import Holds, holds_of
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
+from gateway_memory.ground.times import noon_of
 from gateway_memory.scope import Scope
-from gateway_memory.store.annotations import importance_of, noted
 from gateway_memory.store.damage import most
-from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_day_file, is_writable, original_of
+from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_writable, original_of
 from gateway_memory.store.headings import day_of_file
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, one_line, parse, told_on
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
+from gateway_memory.sync.entries import digests_of, entry_of, is_news, rank_of, state_of
 from gateway_memory.sync.episodes import is_episode_page
 from gateway_memory.sync.vanishing import Loss, Losses
 from notifier import Announcer, MemoryChange
-from recall import FOR_GOOD, Entry, Recaller, Stamp, Stored, consume_exception
+from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
 log = get_logger(__name__)
 
@@ -34,7 +32,6 @@ _ANNOUNCED_AT_ONCE: Final = 64
 """The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
 Edit: TypeAlias = tuple[Literal["added", "removed"], Stored]
 """A row that a person or a tool has added to a file or removed from it. A line with changed text counts as added."""
-IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
 """The number of scopes whose state is cached. Other scopes are compared with the index again."""
 _HELD: Final = "held"
@@ -106,7 +103,7 @@ class Follower:
             and self._generation == self._recaller.generation
             and not of.young
             and not of.held
-            and current == {file: _state(stamp) for file, stamp in of.seen.items()}
+            and current == {file: state_of(stamp) for file, stamp in of.seen.items()}
         )
 
     async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
@@ -130,7 +127,7 @@ class Follower:
         changed = [
             file
             for file, state in current.items()
-            if file in young or file not in known or known[file].digest == _HELD or state != _state(known[file])
+            if file in young or file not in known or known[file].digest == _HELD or state != state_of(known[file])
         ]
         changes = _Changes(named=file if source else "", changed=tuple(changed))
         # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
@@ -141,13 +138,13 @@ class Follower:
             of.held.pop(name, None)
             changes.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
-        for name in sorted(changed, key=_rank):
+        for name in sorted(changed, key=rank_of):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # At the first comparison of a file, no line counts as an edit.
             await self._load(scope, name, known, changes if looked else _Changes(changed=changes.changed))
         if is_new and await self._hold_what_the_journal_has(scope, known, current):
             return await self._refresh(scope, file, source)
-        if of.seen is None or _digests(of.seen) != _digests(known):  # else a file was young, or only touched
+        if of.seen is None or digests_of(of.seen) != digests_of(known):  # else a file was young, or only touched
             self._changes += 1
             of.changes = self._changes
         of.seen = known
@@ -193,7 +190,7 @@ class Follower:
         stamp: of the file, None if it is gone. entries: of those of its lines that the memory knows.
         """
         of, now = self._of(scope), asyncio.get_running_loop().time()
-        state = None if stamp is None else (*_state(stamp), stamp.digest)
+        state = None if stamp is None else (*state_of(stamp), stamp.digest)
         held = of.held.get(file)
         held = held if held and held.state == state else None
         since = held.since if held else now
@@ -334,7 +331,7 @@ class Follower:
             identity = block.id
             owner = owners.get(identity, file)
             if owner != file:
-                if _rank(owner) < _rank(file):  # of two lines with one id, the first one keeps it
+                if rank_of(owner) < rank_of(file):  # of two lines with one id, the first one keeps it
                     identity = content_id(file, block.id, block.text)
                 else:
                     lost.add(owner)
@@ -346,63 +343,13 @@ class Follower:
             at = default_at if noon is None else min(noon, stamp.mtime_ns / 1e9)
             day = self._runtime.date_of(known.at if known else at)
             text = block.text if known else told_on(block, self._runtime.date_of(stamp.mtime_ns / 1e9))
-            entries.append(_entry(replace(block, text=text), identity, known, at, day, curated=file == MEMORY_FILE))
+            entries.append(entry_of(replace(block, text=text), identity, known, at, day, curated=file == MEMORY_FILE))
         return entries, lost
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
         saved = stamp.mtime_ns / 1e9
         noon = noon_of(day_of_file(file), self._runtime.zone)  # also of "2026-09-21-1538.md"
         return saved if noon is None else min(noon, saved)
-
-
-def _entry(
-    block: Block, identity: str, memory: MemoryRecord | None, default_at: float, day: date, *, curated: bool
-) -> Entry:
-    """Return a block as the index has it. default_at: its time, day: its day, where the journal knows no other."""
-    importance = importance_of(block.annotations)
-    if importance is None:
-        usual = "high" if curated and block.kind == "item" else "normal"
-        importance = IMPORTANCE[memory.importance if memory else usual]
-    standing = traits_of(memory.category).standing if memory else False
-    holds = holds_of(block.text, day, standing=standing) if block.kind == "item" else Holds()
-    return Entry(
-        id=identity,
-        text=block.text,
-        at=memory.at if memory else default_at,
-        kind=block.kind,
-        type=block.type,
-        category=memory.category if memory else "",
-        importance=importance,
-        confidence=block.confidence,
-        session=memory.session_key if memory else "",
-        heading=block.heading if block.kind == "paragraph" else _asked_by(block, memory),
-        until=_until(holds, block, memory),
-        turn=memory.turn if memory else 0,
-        standing=standing,
-    )
-
-
-def _asked_by(block: Block, memory: MemoryRecord | None) -> str:
-    """Return the words by which a line may be asked for; those of a model hold for the words that it has written."""
-    cues = memory.cues if memory and memory.text == block.text else ()
-    return "; ".join(filter(None, [noted(block.annotations).get("trigger", ""), *cues]))
-
-
-def _until(holds: Holds, block: Block, memory: MemoryRecord | None) -> str:
-    if holds.last is not None:
-        return holds.last.isoformat()
-    if memory and memory.expires and memory.text == block.text:  # of a version whose lines did not say it
-        return memory.expires
-    return FOR_GOOD if holds.every or (holds.begins and not holds.behind) else ""
-
-
-def is_announced(row: Stored) -> bool:
-    """Return whether a row is announced to sessions: see `MemoryRecord.announced`."""
-    return row.entry.type != "S" and traits_of(row.entry.category).announced
-
-
-def _is_news(row: Stored) -> bool:
-    return row.entry.kind == "item" and is_announced(row)
 
 
 @dataclass(slots=True)
@@ -452,37 +399,8 @@ class _Changes:
         """Return the edits to announce. A line that only moved, or only changed its id, is not an edit."""
         current = {row.entry.text for row in self.new} | {row.entry.id for row in self.new}
         removed_texts = {row.entry.text for row in self.removed}
-        removed = [row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & current]
-        added = [row for row in self.added if _is_news(row) and row.entry.text not in removed_texts]
+        removed = [row for row in self.removed if is_news(row) and not {row.entry.text, row.entry.id} & current]
+        added = [row for row in self.added if is_news(row) and row.entry.text not in removed_texts]
         edits: list[Edit] = [("removed", row) for row in removed[-_ANNOUNCED_AT_ONCE:]]
         edits += [("added", row) for row in added[-_ANNOUNCED_AT_ONCE:]]
         return edits
-
-
-def _rank(file: str) -> tuple[bool, bool, str]:
-    """Return a sort key: MEMORY.md first, then the day logs, then other notes."""
-    return file != MEMORY_FILE, not is_day_file(file), file
-
-
-def _state(stamp: Stamp) -> tuple[int, int]:
-    return stamp.mtime_ns, stamp.size
-
-
-def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
-    """Return a memory of the index as a record: what a person may have changed in the file, and its stored data."""
-    entry = stored.entry
-    if known is None:
-        known = MemoryRecord(
-            id=entry.id,
-            text=entry.text,
-            file=stored.file,
-            at=entry.at,
-            session_key=entry.session,
-            category=entry.category,
-            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-        )
-    return replace(known, text=entry.text, file=stored.file, at=entry.at, type=entry.type, confidence=entry.confidence)
-
-
-def _digests(stamps: dict[str, Stamp]) -> dict[str, str]:
-    return {file: stamp.digest for file, stamp in stamps.items()}

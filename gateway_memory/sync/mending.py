@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.damage import Damage
@@ -14,7 +14,8 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
-from gateway_memory.sync.follower import Follower, record_of
+from gateway_memory.sync.entries import record_of
+from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.vanishing import Loss, mended
 from recall import RecallError
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import slot_name

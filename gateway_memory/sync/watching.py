@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import ConfigError, how_to_install
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.scope import Scope
 
 log = get_logger(__name__)

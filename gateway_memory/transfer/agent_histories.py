@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.ground import object_of
+from gateway_memory.ground.texts import object_of
 from gateway_memory.transfer import conversations, facts, items, reading
 from gateway_memory.transfer.transcripts import files_of
 

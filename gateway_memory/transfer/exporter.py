@@ -16,7 +16,7 @@ from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.reviewed import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.entries import record_of
 from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.markdown_files import note_file, prose_of
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from extractor import clean
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import json_of, noon_of, text_in
+from gateway_memory.ground.texts import json_of, text_in
+from gateway_memory.ground.times import noon_of
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, one_line, parse
 from gateway_memory.store.memory_record import MemoryRecord

@@ -9,13 +9,13 @@ from extractor import same_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
-from gateway_memory.ground import decoded
 from gateway_memory.ground.runtime import Runtime
+from gateway_memory.ground.texts import decoded
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.plan import Retired
-from gateway_memory.sync.follower import record_of
+from gateway_memory.sync.entries import record_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 

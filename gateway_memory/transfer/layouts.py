@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.ground import json_of
 from gateway_memory.ground.brought import brought, part_of
+from gateway_memory.ground.texts import json_of
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.headings import day_named
 from gateway_memory.transfer.detection import detected

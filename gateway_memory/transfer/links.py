@@ -7,7 +7,8 @@ from typing import Literal
 
 from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.ground import CATCH_UP_SECONDS, get_logger
+from gateway_memory.ground import CATCH_UP_SECONDS
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.registry import SessionRegistry

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from extractor import clean
-from gateway_memory.ground import MARK, local_time, noon_of, text_in
 from gateway_memory.ground.holds import given, holds_of, with_note
+from gateway_memory.ground.texts import MARK, text_in
+from gateway_memory.ground.times import local_time, noon_of
 from gateway_memory.store.annotations import importance_of, noted, project_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.headings import day_named

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Final
 
-from gateway_memory.ground import MARK, json_of, text_in
+from gateway_memory.ground.texts import MARK, json_of, text_in
 from gateway_memory.transfer.items import Problem
 
 LONGEST_LINE: Final = 1 << 20

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime, tzinfo
 from typing import Any, Final, get_args
 
 from extractor import CATEGORIES, Doubt, clean, written
-from gateway_memory.ground import local_time, noon_of
 from gateway_memory.ground.holds import plain_of
+from gateway_memory.ground.times import local_time, noon_of
 from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
 from gateway_memory.store.journal.episodes import Episode

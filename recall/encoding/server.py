@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_memory.ground import Breaker, api_key, bounded_client, retry_after
+from gateway_memory.ground.network import Breaker, api_key, bounded_client, retry_after
 from recall.encoding.encoder import SAMPLES, scale_of, unit_rows
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError

@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateway_memory.ground import EVERY, get_logger
+from gateway_memory.ground.databases import EVERY
+from gateway_memory.ground.logs import get_logger
 from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import Rows, put_vector

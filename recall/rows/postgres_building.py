@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from recall.encoding.encoder import packed_type, unpacked
-from recall.ranking.rank import Segment
+from recall.ranking.postings import Segment
 from recall.rows.postgres_large import text_of
-from recall.rows.server import SEE, TimeoutConnection
+from recall.rows.server import SEE
 from recall.rows.sql import Slot, Spaces
 from recall.rows.tables import POSTING, STANDING_TERM
+from recall.rows.waiting import TimeoutConnection
 from recall.text.topics import STANDING
 
 _log = get_logger(__name__)

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from gateway_memory.ground import get_logger, private_file
+from gateway_memory.ground.files import private_file
+from gateway_memory.ground.logs import get_logger
 from recall.rows.sql import Rows
 from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
 from recall.types import RecallError, RowsBusyError, RowsDamagedError

@@ -16,7 +16,7 @@ import gateway_memory.context.start
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
-from gateway_memory.context.deadline import ChangeDetector
+from gateway_memory.context.file_changes import ChangeDetector
 from gateway_memory.sessions.session import FEATURES, Feature
 from gateway_memory.store.journal import arrivals, sessions
 from gateway_memory.sync.episodes import EpisodeFollower
@@ -34,7 +34,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
-    "opening": [(gateway_memory.context.start.OpeningBuilder, "build")],
+    "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(arrivals, "observe"), (sessions, "observe")],
     "distill": [(Distiller, "run")],

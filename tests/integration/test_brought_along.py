@@ -12,7 +12,7 @@ import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
-from gateway_memory.ground import text_in
+from gateway_memory.ground.texts import text_in
 from gateway_memory.store.disk.workspace import left_out
 from gateway_memory.store.headings import day_of_file
 from gateway_memory.transfer.items import EpisodeItem, Item, LeftOut, MemoryItem, NoteItem

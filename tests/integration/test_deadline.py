@@ -236,12 +236,12 @@ async def test_an_index_that_is_locked_when_it_is_opened(
     kept(tmp_path)
     async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
         await memory.start_session("one", user=OWNER)
-    monkeypatch.setattr("recall.threads._OPEN_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("recall.index_thread._OPEN_TIMEOUT_SECONDS", 0.2)
     path = tmp_path / "index.sqlite"
     with locked(kind, path if kind == "exclusive" else Path(f"{path}.lock")):
         with pytest.raises(WorkspaceError, match=r"index\.sqlite"):
             await GatewayMemory(hasty(embedder=WORDS), tmp_path).__aenter__()
-        monkeypatch.setattr("recall.threads._OPEN_TIMEOUT_SECONDS", 60.0)
+        monkeypatch.setattr("recall.index_thread._OPEN_TIMEOUT_SECONDS", 60.0)
         opening = asyncio.ensure_future(GatewayMemory(hasty(embedder=WORDS), tmp_path).__aenter__())
         await asyncio.sleep(0)
         assert not opening.done()

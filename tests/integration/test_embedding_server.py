@@ -18,7 +18,7 @@ from patience import seconds
 
 import recall.recaller
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.ground import Breaker
+from gateway_memory.ground.network import Breaker
 from recall import EmbedderSettings, EmbeddingError, Vectors
 from recall.encoding.encoder import BUNDLED, SAMPLES, Scale, bundled_encoder, scale_of
 from recall.encoding.server import ServerEncoder

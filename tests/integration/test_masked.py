@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.capture.requests import secret_note
+from gateway_memory.capture.unkept import secret_note
 from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 

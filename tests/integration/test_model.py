@@ -11,7 +11,7 @@ from patience import seconds
 from scripted_provider import Drop, Fail, Hang, Provider, Say, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
-from gateway_memory.ground import Breaker
+from gateway_memory.ground.network import Breaker
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SAID = "I moved to Lisbon with my sister Marta last spring"

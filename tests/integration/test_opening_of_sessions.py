@@ -11,7 +11,7 @@ from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.context.start import OpeningBuilder
+from gateway_memory.context.opening import OpeningBuilder
 from recall.types import RowsBusyError
 
 

@@ -24,7 +24,7 @@ from gateway_memory import OWNER, Config, Facts, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.sqlite import apply_steps

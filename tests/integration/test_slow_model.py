@@ -15,7 +15,7 @@ from scripted_provider import Drop, Fail, Provider, Say, Step, entry, found, ser
 
 import extractor.model.model
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.ground import Breaker
+from gateway_memory.ground.network import Breaker
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 
@@ -48,8 +48,8 @@ def opened(provider: Provider, tmp_path: Path) -> Open:
         defaults = load_config().defaults
         given = {"base_url": f"{provider.url}/v1", "prompt": "full", "debounce_seconds": 0.05, **extraction}
         by_words = replace(defaults.auto_recall, embedder=EmbedderSettings(provider="none"))
-        extraction = replace(defaults.auto_extract, **given)
-        config = Config(defaults=replace(defaults, auto_extract=extraction, auto_recall=by_words))
+        reading = replace(defaults.auto_extract, **given)
+        config = Config(defaults=replace(defaults, auto_extract=reading, auto_recall=by_words))
         async with GatewayMemory(config, tmp_path) as memory:
             yield memory
 

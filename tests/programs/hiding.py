@@ -5,7 +5,7 @@ import json
 import urllib.parse
 from collections.abc import Callable
 
-from extractor.cleaning.clean import views
+from extractor.cleaning.layers import views
 
 __all__ = ["ENCODINGS", "SECRET", "TOLD", "encoded", "says"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall.encoding.encoder import packed
-from recall.index.scope_rows import Matrix
+from recall.index.growing import Matrix
 
 BLOCK = Matrix._BLOCK_ROWS
 

@@ -1,6 +1,6 @@
 """A provider that keeps failing is left alone for a while, and then tried with one call."""
 
-from gateway_memory.ground import Breaker
+from gateway_memory.ground.network import Breaker
 
 
 def test_it_opens_after_failures_in_a_row_and_closes_after_one_success() -> None:

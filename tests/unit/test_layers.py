@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractor import clean
-from extractor.cleaning.clean import views
+from extractor.cleaning.layers import views
 
 
 @pytest.mark.parametrize("told", TOLD)

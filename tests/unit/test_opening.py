@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.context.opening_text import LineFacts, Material, Opening, OpeningMemory, compose
+from gateway_memory.context.about_user import OpeningMemory
+from gateway_memory.context.memory_block import LineFacts
+from gateway_memory.context.opening_text import Material, Opening, compose
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import count_tokens, quoted
 

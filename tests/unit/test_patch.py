@@ -6,7 +6,7 @@ from dataclasses import asdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.ground import decoded
+from gateway_memory.ground.texts import decoded
 from gateway_memory.store.patches import Patch, patch_of, taken_back
 
 texts = st.lists(st.sampled_from(["", "- one", "- two", "# T", "prose\r", "- three <!-- gm:abcdefgh -->"])).map(

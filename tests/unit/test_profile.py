@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from gateway_memory.context.opening_text import LastSession, Material, OpeningMemory, compose, profile
+from gateway_memory.context.about_user import LastSession, OpeningMemory, profile
+from gateway_memory.context.opening_text import Material, compose
 from gateway_memory.store.markdown import parse
 
 

@@ -4,11 +4,13 @@ from dataclasses import replace
 from datetime import UTC
 
 from gateway_memory.config.settings import Config
-from gateway_memory.context.hits import Exchange, exchanges_of, quotations_block, without_repeats
+from gateway_memory.context.exchanges import Exchange, exchanges_of
+from gateway_memory.context.quotations import quotations_block, without_repeats
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.journal.episodes import Episode, Quotable
-from gateway_memory.store.validity import Told, Validity
+from gateway_memory.store.told import Told
+from gateway_memory.store.validity import Validity
 from gateway_memory.store.withheld import Withheld
 from recall import Hit
 

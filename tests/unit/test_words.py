@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.ranking import rank
-from recall.ranking.rank import Postings
+from recall.ranking.postings import Postings
 from recall.search.candidates import Candidates
 
 Rows = st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=9), min_size=1, max_size=40)

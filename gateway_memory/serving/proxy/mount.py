@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.commands.answers import phrase
 from gateway_memory.config.service import ProxySettings
 from gateway_memory.errors import GatewayMemoryError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope
 from gateway_memory.serving.app import TOKEN_PATH, Service, handled

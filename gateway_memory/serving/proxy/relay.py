@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.serving.proxy.forms import Heard, Reading
 from gateway_memory.serving.proxy.speaker import is_ours
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from starlette.datastructures import Headers
 
 from gateway_memory.errors import RefusedError, UsageError
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.identity import Facts, Refused
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope

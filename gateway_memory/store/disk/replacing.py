@@ -22,7 +22,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.ground import get_logger
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.store.disk.workspace import persist, private_folder
 
 log = get_logger(__name__)

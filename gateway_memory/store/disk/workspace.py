@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.ground import text_in
+from gateway_memory.ground.texts import text_in
 from gateway_memory.store.documents import MEMORY_FILE, is_document, original_of
 
 # Files and folders that only this user can read, from their creation on and whatever the umask.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.opened import Observation, observe, touch
 from gateway_memory.store.journal.sql import (

@@ -13,7 +13,8 @@ from typing import Any, Final, TypeVar, cast
 import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, StoreError, store_failed
-from gateway_memory.ground import get_logger, private_file
+from gateway_memory.ground.files import private_file
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.store.disk.workspace import set_journal_aside
 from gateway_memory.store.journal.sql import Scopes, transaction
 from gateway_memory.store.journal.sqlite import apply_steps, lost_columns, use_write_ahead_log

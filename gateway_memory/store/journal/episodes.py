@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, SQL, Table, columns_of, distinct, made, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, validity
 from gateway_memory.store.memory_record import EXCHANGE, TALK

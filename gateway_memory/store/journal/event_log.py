@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.memories import find_memories
 from gateway_memory.store.journal.sql import AMONG, SQL, ProcessSlot, SqlConnection, Table, quarantine

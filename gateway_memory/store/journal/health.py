@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from gateway_memory.ground import EVERY, Database, decoded
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.ground.metrics import Failure
+from gateway_memory.ground.texts import decoded
 from gateway_memory.store.journal.sql import SQL, UNDECODABLE, ProcessSlot, SqlConnection, Table, made
 from notifier import NotifierStatus
 

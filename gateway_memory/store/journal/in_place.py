@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import store_errors
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.own import DiskRecords
 from gateway_memory.store.journal import opened

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from gateway_memory.ground import EVERY, Database, day_of, decoded
+from gateway_memory.ground.databases import EVERY, Database
+from gateway_memory.ground.texts import decoded
+from gateway_memory.ground.times import day_of
 from gateway_memory.store.journal.memories import find_memories
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, SqlConnection, Table, made
 from gateway_memory.store.journal.uses import Uses, useful, uses_of

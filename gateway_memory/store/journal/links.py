@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.memories import MEMORY_COLUMNS
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, UNDECODABLE, Table, upsert

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, upsert
 from gateway_memory.store.memory_record import RECORD_FIELDS, MemoryRecord
 from gateway_memory.store.plan import Plan

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_errors
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.replacing import drafted, sweep

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from extractor import clean
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, Table, upsert
 
 OF_SCOPE: Final = ""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.requests import Request, begin
 from gateway_memory.store.journal.sql import (
     SQL,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.damage import FEWEST_OLDER, Damage, most
 from gateway_memory.store.journal.sql import SQL, upsert

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError, UsageError, store_errors
-from gateway_memory.ground import get_logger, private_file
+from gateway_memory.ground.files import private_file
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.store.disk.replacing import rename
 from gateway_memory.store.disk.slots import alone
 from gateway_memory.store.disk.workspace import (

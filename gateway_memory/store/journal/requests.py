@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.sql import AMONG, SqlConnection, Table
 
 if TYPE_CHECKING:

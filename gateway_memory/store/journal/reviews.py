@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.ground import EVERY, Database, decoded
+from gateway_memory.ground.databases import EVERY, Database
+from gateway_memory.ground.texts import decoded
 from gateway_memory.store.journal.sql import AMONG, SQL, UNDECODABLE, Scopes, Table
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, Literal
 
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.opened import (
     Observation,
     has_left_anything,

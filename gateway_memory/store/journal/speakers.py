@@ -4,7 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from extractor import has_han, without_orders
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.names import note_name, shown_name

@@ -10,7 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from gateway_memory.ground import EVERY, Database, get_logger
+from gateway_memory.ground.databases import EVERY, Database
+from gateway_memory.ground.logs import get_logger
 
 if TYPE_CHECKING:
     import sqlite3

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.ground import private_file
+from gateway_memory.ground.files import private_file
 from gateway_memory.store.disk.workspace import JOURNAL_FILE, STATE_FOLDER, journals_aside, private_folder
 from gateway_memory.store.journal.sql import transaction
 from gateway_memory.store.steps import FIRST, Steps

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Documents
 from gateway_memory.store.journal.connection import BUSY_SECONDS, IN_MEMORY, Connection, open_database

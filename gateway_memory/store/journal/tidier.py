@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from gateway_memory.ground import EVERY
+from gateway_memory.ground.databases import EVERY
 from gateway_memory.store.journal.sql import (
     AMONG,
     SqlConnection,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
-from gateway_memory.ground import EVERY, Database
+from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.store.journal.arrivals import NewTurn, accept
 from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway_memory.ground import Database
+from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.sql import SQL, upsert
 
 _REPEATED: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})

@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway_memory.ground import Database, object_of
+from gateway_memory.ground.databases import Database
+from gateway_memory.ground.texts import object_of
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL
 from gateway_memory.store.memory_record import EXCHANGE, TALK
 from gateway_memory.store.validity import Lapsed, Today, Validity

@@ -13,8 +13,10 @@ from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
-from gateway_memory.ground import SERVER_BACKOFF_SECONDS, Breaker, Database, Result, get_logger
+from gateway_memory.ground.databases import Database, Result
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
+from gateway_memory.ground.network import SERVER_BACKOFF_SECONDS, Breaker
 from gateway_memory.ground.threads import Threads
 from gateway_memory.store.journal.sql import Scopes, SqlConnection, statements
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError
-from gateway_memory.ground import EVERY, Database, get_logger
+from gateway_memory.ground.databases import EVERY, Database
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Change, Documents, Stamps, text_of
 from gateway_memory.store.journal.sql import SqlConnection, distinct

@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import Database, get_logger
+from gateway_memory.ground.databases import Database
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.threads import Threads
 from gateway_memory.store.journal.sql import SqlConnection
 from gateway_memory.store.postgres.connection import ANYWHERE, SQL

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.ground import EVERY
+from gateway_memory.ground.databases import EVERY
 from gateway_memory.store.postgres.connection import SQL, UnreachableError, connected, in_transaction
 from gateway_memory.store.postgres.shards import Place, check_noted, identity, misplaced, places_of
 from gateway_memory.store.steps import FIRST, Steps

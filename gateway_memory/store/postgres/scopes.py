@@ -10,7 +10,7 @@ import psycopg
 from psycopg import IsolationLevel, sql
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.ground import EVERY
+from gateway_memory.ground.databases import EVERY
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.migration import Side, quoted, select

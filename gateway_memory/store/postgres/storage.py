@@ -8,7 +8,8 @@ from pathlib import Path
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
-from gateway_memory.ground import Database, get_logger
+from gateway_memory.ground.databases import Database
+from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.ground.threads import compute, run_in_background
 from gateway_memory.scope import Scope
