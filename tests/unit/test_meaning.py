@@ -42,7 +42,7 @@ def test_what_people_say_of_their_lives_is_kept_and_their_talk_is_not(lang: str)
         share([row["text"] for row in evening if bool(row["keep"]) is which]) for which in (True, False)
     )
     print(f"{lang}: plain {facts:.2f}, {talk:.2f}; an evening {lasting:.2f}, {passing:.2f}")  # noqa: T201
-    assert facts >= 0.88
+    assert facts >= 0.86
     assert talk <= 0.05
     assert lasting >= 0.75
     assert passing <= 0.15
