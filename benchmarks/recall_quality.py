@@ -124,6 +124,7 @@ async def rank_all(
                     query=query["text"],
                     limit=RETURNED,
                     min_score=0.0,
+                    by_rank=True,
                     now=epoch_of(query.get("date")) or newest,
                     preceding=tuple(query.get("context", ())),
                 ),

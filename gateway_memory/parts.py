@@ -1,22 +1,24 @@
 """Every place where a part of the memory can be exchanged. Read this first.
 
-For each kind: what the part does, who chooses it, and its protocol. A package brings one by an entry point, by whose
-name the config chooses it, and changes nothing here:
+For each kind: what the part does, who chooses it, and its protocol. A package adds a part with an entry point
+`kind.name`, and no file of this project changes. The entry point is a class, or a function that makes the part:
 
     [project.entry-points."gateway_memory.parts"]
     "broker.redis" = "my_package:RedisBroker"
 
-`OWN` has ours, by the same line. Parts are loaded when they are first needed. One that fails is named with its package;
-nothing is lost then, and the rest goes on. docs/extend.md tells how to write one that belongs to this package.
+`OWN` lists ours in the same form. Parts are loaded when they are first needed. An encoder, a broker or a reranker that
+can't be made stops the start, and the error names its package. A command or a surface that can't be made is left out,
+and named in the log. A layout that fails ends the import at its row. docs/extend.md tells how to write one that becomes
+part of this project. A host passes its own model, channels, encoder and reranker to `GatewayMemory`.
 
 | kind | chosen by |
 |---|---|
 | encoder | `autoRecall.embedder.provider`, or `GatewayMemory(…, encoder=make)` |
 | reranker | `autoRecall.reranker`, or `GatewayMemory(…, rerank=…)` |
-| model | `autoExtract.model` (of `extractor/model/providers.py`), or `GatewayMemory(…, extract=…)` |
-| broker | `notify.broker` |
+| model | `autoExtract.model`: a provider of `extractor/model/providers.py`; or `GatewayMemory(…, extract=…)` |
+| broker | `notify.broker`, where `notify.mqtt.enabled` is true |
 | channel | `GatewayMemory(…, channels=[…])` |
-| store | `store.backend`: its adapter opens what `gateway_memory/store/journal/store.py` describes |
+| store | `store.backend`: an adapter implements `Store` (`gateway_memory/store/journal/store.py`) |
 | layout, history | `gateway-memory import NAME PATH` |
 | command | whoever types `/memory NAME` |
 | surface | every one that is installed is served by `gateway-memory serve` |
@@ -51,7 +53,7 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal["encoder", "reranker", "broker", "layout", "command", "surface"]
-"""The kinds that a package may bring. `TextEncoder` (recall) and `Channel` (notifier) are the protocols of leaves."""
+"""The kinds that a package may bring. `TextEncoder` is declared in `recall`, `Channel` and `Link` in `notifier`."""
 
 OWN: Final[Mapping[Kind, Mapping[str, str]]] = {
     "encoder": {
@@ -68,18 +70,19 @@ OWN: Final[Mapping[Kind, Mapping[str, str]]] = {
         "proxy": "gateway_memory.serving.proxy.mount:proxy_routes",
     },
 }
-"""Our own parts, by the line with which a package would bring them."""
+"""Our own parts, as entry points: name and `module:function`."""
 
 
 class Reranker(Protocol):
     """Puts what was found into a better order.
 
-    It is asked after what was forgotten has been cut, and has a share of the deadline. Late, or failing, it changes
-    nothing. It is made of no arguments: `make()`.
+    It sees only texts that may be told: forgotten ones have been removed. It has three tenths of `timeoutMs` in a
+    reply and three seconds in a search, on the event loop (`asyncio.to_thread` is for what blocks). If it is late,
+    fails or returns something else, the order stays. It is made without arguments.
     """
 
     def __call__(self, query: str, texts: Sequence[str], /) -> Awaitable[Sequence[float]]:
-        """Return a number for each text, the highest for what answers the query best."""
+        """Return as many numbers as texts, in their order; the highest is the best."""
 
 
 Extract: TypeAlias = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
@@ -87,11 +90,15 @@ Extract: TypeAlias = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequ
 
 
 class Broker(Protocol):
-    """Carries messages between processes. It is made of the settings below `notify.mqtt`, which hold for each."""
+    """Carries messages between processes. It is called with `notifier.MqttSettings` (`host`, `port`, `username_env` …).
+
+    `Link`, a connection, has `post`, `send` and `lost`. Raise `notifier.LinkError`, whose kind gives doctor its advice,
+    or `NotifierError`.
+    """
 
     @property
     def name(self) -> str:
-        """What status and doctor call it: "MQTT"."""
+        """What status and doctor call it, such as "Redis"."""
 
     def connect(
         self,
@@ -102,10 +109,12 @@ class Broker(Protocol):
         receive: Callable[[str, bytes], None] = ...,
         refused: Callable[[str], None] = ...,
     ) -> AbstractAsyncContextManager[Link]:
-        """Open a connection, and raise NotifierError where it does not come about.
+        """Open a connection. Raises NotifierError if it can't be opened.
 
-        filters: the topics, in MQTT's form. keep: what comes while this client is away is delivered when it is back.
-        receive: takes topic and payload of each message, in order. refused: takes the reason of what was dropped.
+        filters: the topics, in MQTT's form. keep: keep messages for this client id while it is disconnected, for
+        `expirySeconds`, and deliver them at its next connection. receive: is called on the event loop with topic and
+        payload of each message, in order; whether a client hears itself does not matter. refused: is called with the
+        reason when the broker refuses a message of ours.
         """
 
 
@@ -113,11 +122,11 @@ class Layout(Protocol):
     """Reads another program's memories or conversations. docs/import.md has the rows."""
 
     def __call__(self, path: Path, zone: tzinfo | None, /) -> Iterable[Mapping[str, Any]]:
-        """Yield the rows at a path. zone: of times that name none."""
+        """Yield the rows at a path. zone: the time zone for times without one."""
 
 
 class ChatCommand(Protocol):
-    """A command of the chat. It is made of no arguments."""
+    """A command of the chat. It is made without arguments."""
 
     @property
     def help(self) -> Mapping[str, str]:
@@ -128,7 +137,10 @@ class ChatCommand(Protocol):
         """Whether it changes the memory or the session."""
 
     async def run(self, memory: Any, session: Any, rest: str) -> str:
-        """Return the answer. memory: the open GatewayMemory. session: where it is typed. rest: what stands behind."""
+        """Return the answer.
+
+        memory, session: the open `GatewayMemory` and the `Session` (docs/reference.md). rest: the text after the name.
+        """
 
 
 class Surface(Protocol):

@@ -1,6 +1,7 @@
 """Carries events between processes over a broker, and reconnects to the broker whenever the connection is lost."""
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from random import SystemRandom
@@ -22,6 +23,8 @@ _LONGEST_RETRY_SECONDS: Final = 30
 _LOSS_SECONDS: Final = 0.5
 """The longest wait after an established connection was lost: random, so that clients do not reconnect together."""
 _RANDOM: Final = SystemRandom()
+_STEADY_SECONDS: Final = 3.0
+"""A connection that was lost within this time is no connection: its broker refuses what we send, for example."""
 _HELLO_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 0.1
 
@@ -141,18 +144,18 @@ class Notifier:
         self._state, self._since, self._reason = state, self._clock(), reason
 
     async def _one_connection(self) -> None:
-        """Use one connection until it is lost. Raises where it could not be opened."""
-        connected = False
+        """Use one connection until it is lost. Raises where it could not be opened, or hardly lasted."""
+        connected_at = math.inf
         try:
             async with self._connect(receive=self._receiver.take, refused=self._refused) as link:
-                connected = True
+                connected_at = self._clock()
                 self._become("connected")
                 log.info("notify.connected")
                 await self._talk(link)
         except Exception as error:  # noqa: BLE001 - this task must survive every error
             first = _first(error)
             self._become("waiting", f"{_kind(first)}: {first}")
-            if not connected:
+            if self._clock() - connected_at < _STEADY_SECONDS:  # the next try waits longer each time
                 raise first from None
             self._disconnected(first, 0)
             await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))

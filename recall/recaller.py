@@ -252,7 +252,7 @@ class Recaller:
 
     @property
     def generation(self) -> int:
-        """It rises when the index is made anew, which then needs every file again; its revisions begin anew."""
+        """Increases each time the index is rebuilt. A rebuilt index has no files, and its revisions start again."""
         return sum(thread.index.generation for thread in self._threads if thread.index)
 
     @property

@@ -110,7 +110,8 @@ class SearchRequest:
     """What is searched in a scope, for a message (`query`).
 
     limit: the most memories. episodes: the most passages; a passage of a turn from which a found memory comes is left
-    out. min_score: of each hit. now: epoch seconds. preceding: the turns before the message, the oldest first. only:
+    out. min_score: of each hit. by_rank: all that is found, in the order of its rank, however little it may be of use.
+    now: epoch seconds. preceding: the turns before the message, the oldest first. only:
     which memories may be found. explain: the hits' `parts` hold the terms of their ranks. asked: the query is a search
     on request and no message: it waits for an encoder that is being loaded, and for the vectors of what was just saved,
     and recency counts less. weak: how many of those below `min_score` are returned, apart from the others. unsaid: the
@@ -127,6 +128,7 @@ class SearchRequest:
     only: Filter | None = None
     explain: bool = False
     asked: bool = False
+    by_rank: bool = False
     weak: int = 0
     unsaid: frozenset[int] = frozenset()
 

@@ -12,12 +12,13 @@ import ssl
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
 from gateway_memory.cli.options import check_folder
@@ -71,7 +72,10 @@ def run_doctor(args: argparse.Namespace) -> int:
 
 # The broker.
 
+T = TypeVar("T")
+
 _ROUND_TRIP_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 20.0
 
 
 def broker_and_wire(args: argparse.Namespace) -> tuple[MqttSettings, Broker, Wire]:
@@ -121,15 +125,16 @@ async def _examine_broker(settings: MqttSettings, broker: Broker, wire: Wire) ->
             back.set()
 
     try:
-        async with (
-            broker.connect(client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
-            broker.connect(client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
-        ):
+        async with AsyncExitStack() as stack:
+            hears = broker.connect(client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive)
+            await _in_time(broker, stack.enter_async_context(hears))
+            opening = broker.connect(client_id=name, filters=(), keep=False, refused=refusals.append)
+            speaks = await _in_time(broker, stack.enter_async_context(opening))
             # No proof that we may read: Mosquitto accepts any subscription, and withholds what its ACL forbids.
             by = f"{broker.name} {settings.protocol}" if broker.name == "MQTT" else broker.name
             _good("mqtt_connected", by=by, topic=wire.filters[0])
             started = time.perf_counter()
-            await speaks.send([(topic, payload)])
+            await _in_time(broker, speaks.send([(topic, payload)]))
             if refusals:
                 return _text("mqtt_not_written", topic=topic, reason=refusals[0])
             async with asyncio.timeout(_ROUND_TRIP_SECONDS):
@@ -142,9 +147,20 @@ async def _examine_broker(settings: MqttSettings, broker: Broker, wire: Wire) ->
         # MQTT 5 reports a refused publication.
         barred = "mqtt_read" if settings.protocol == "5" else "mqtt_read_or_write"
         return _text("mqtt_not_back", topic=topic, barred=_text(barred))
+    except Exception as error:  # noqa: BLE001 - whatever a broker of another package raises
+        return f"{broker.name}: {type(error).__name__}: {error}"
     if wire.sends_text and settings.trust_broker:
         _write(_text("mqtt_trusted"))
     return ""
+
+
+async def _in_time(broker: Broker, work: Awaitable[T]) -> T:
+    """Return the result of a broker's work. Raises NotifierError: it takes too long."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            return await work
+    except TimeoutError:
+        raise NotifierError(f"{broker.name} has not answered within {_ANSWER_SECONDS:g} seconds") from None
 
 
 async def _reach(settings: MqttSettings, where: str) -> str:

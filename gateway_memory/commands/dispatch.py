@@ -1,5 +1,6 @@
 """`/memory …` in the chat, and the same in a shell: the table's command is found, carried out and answered."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
@@ -20,6 +21,7 @@ from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.settings import link, pause, resume, switch, unlink
 from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
+from gateway_memory.errors import place_of
 from gateway_memory.ground import CATCH_UP_SECONDS
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.sessions.session import Session
@@ -36,13 +38,15 @@ async def show_help(_: CommandPorts, session: Session, rest: str) -> str:
     typed = read(f"{CHAT} {rest}") if rest.strip() else None
     if typed and typed.command:
         names = phrase(session, "comma").join(typed.command.also(language))
+        if not names:
+            return _line(typed.command, language)
         return f"{_line(typed.command, language)}\n{phrase(session, 'help_names', names=names)}"
     return "\n".join(
         [
             phrase(session, "help_first"),
             *(_line(command, language) for command in EVERYDAY),
             phrase(session, "help_also"),
-            *(_line(command, language) for command in (*OTHERS, *_brought())),
+            *(_line(command, language) for command in (*OTHERS, *_callable())),
             phrase(session, "help_more"),
         ]
     )
@@ -136,8 +140,13 @@ COMMANDS: Final = (*EVERYDAY, *OTHERS)
 @cache
 def _names() -> Names:
     """Return the names of our commands, and of those of other packages, which may take a guess at one of ours."""
+    return Names((*COMMANDS, *_callable()))
+
+
+def _callable() -> Sequence[Command]:
+    """Return the commands of other packages whose names are not those of ours."""
     ours = {name for command in COMMANDS for name in (command.name, command.chinese)}
-    return Names((*COMMANDS, *(command for command in _brought() if command.name not in ours)))
+    return [command for command in _brought() if command.name not in ours]
 
 
 @cache
@@ -149,6 +158,9 @@ def _brought() -> tuple[Command, ...]:
             part: parts.ChatCommand = parts.make("command", name)
             help_texts = {"en": str(part.help["en"]), "zh": str(part.help["zh"])}
             changes = bool(part.changes)
+        except LookupError as error:
+            log.warning("command.not_brought", command=name, reason=str(error))
+            continue
         except Exception as error:  # noqa: BLE001 - whatever another package raises
             log.warning("command.not_brought", command=name, error=type(error).__name__)
             continue
@@ -162,7 +174,7 @@ async def _run_brought(part: parts.ChatCommand, name: str, ports: CommandPorts, 
     try:
         return str(await part.run(ports.memory, session, rest))
     except Exception as error:
-        log.warning("command.failed", command=name, error=type(error).__name__)
+        log.warning("command.failed", command=name, error=type(error).__name__, place=place_of(error))
         raise NotDone(phrase(session, "command_failed", name=name, error=type(error).__name__)) from error
 
 

@@ -120,7 +120,7 @@ class Names:
         """Return the commands whose names are spelt most like a word, the likest first."""
         cutoff = 0.5 if has_han(word) else 0.6  # 撤消 for 撤销
         near = get_close_matches(plain_form(word[:_LONGEST_NAME]), self._by_name, n=_LIKE, cutoff=cutoff)
-        return list(dict.fromkeys(self._by_name[name] for name in near))
+        return list({self._by_name[name].name: self._by_name[name] for name in near}.values())
 
 
 def says_more(rest: str) -> bool:

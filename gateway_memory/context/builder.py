@@ -487,6 +487,7 @@ class ContextBuilder:
                             limit=settings.max_results,
                             episodes=episodes if scope == session.scope else 0,
                             min_score=0.0 if span else least,
+                            by_rank=span is not None,
                             now=reply.at.timestamp(),
                             preceding=tuple(session.recent),
                             only=Filter(since=span.start, until=span.end) if span else None,

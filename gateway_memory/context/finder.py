@@ -154,6 +154,7 @@ class Finder:
                     limit=limit if _OF_FILES.intersection(kinds) else 0,
                     episodes=limit if scope == session.scope and session.recalls_episodes and _EPISODE in kinds else 0,
                     min_score=0.0,
+                    by_rank=True,
                     now=self._runtime.timestamp(),
                     only=only,
                     explain=explain,

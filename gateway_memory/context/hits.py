@@ -1,6 +1,7 @@
 """The hits of searches: of several scopes together, in a reranker's order, and those that hold today."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
@@ -39,6 +40,14 @@ async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
     )
 
 
+async def _scored(rerank: Reranker, query: str, texts: Sequence[str]) -> list[float]:
+    """Return a reranker's scores. Raises whatever it does, and ValueError: they are none for these texts."""
+    scores = [float(score) for score in await rerank(query, texts)]
+    if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+        raise ValueError(f"{len(scores)} scores for {len(texts)} texts, or one that is no number")
+    return scores
+
+
 async def reranked(
     runner: DeadlineRunner, rerank: Reranker | None, query: str, hits: tuple[Hit, ...], seconds: float
 ) -> tuple[Hit, ...]:
@@ -48,10 +57,10 @@ async def reranked(
     """
     if rerank is None or len(hits) < 2:  # noqa: PLR2004 - one has no order
         return hits
-    scores = await runner.run("rerank", seconds, rerank(query, [hit.text for hit in hits]))
+    scores = await runner.run("rerank", seconds, _scored(rerank, query, [hit.text for hit in hits]))
     if scores is None:
         return hits
-    ordered = sorted(zip(scores, range(len(hits)), strict=True), key=lambda pair: -float(pair[0]))
+    ordered = sorted(zip(scores, range(len(hits)), strict=True), key=lambda pair: -pair[0])
     best_first = sorted((hit.score for hit in hits), reverse=True)
     return tuple(replace(hits[place], score=score) for (_, place), score in zip(ordered, best_first, strict=True))
 

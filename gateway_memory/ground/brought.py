@@ -21,8 +21,10 @@ def brought(kind: str) -> "Mapping[str, Sequence[EntryPoint]]":
         of_kind, _, name = entry.name.partition(".")
         if of_kind == kind and name:
             found.setdefault(name, []).append(entry)
+    known = set(found)  # a package that serves both forms brings one part
     for entry in entry_points(group=_BEFORE[kind]) if kind in _BEFORE else ():
-        found.setdefault(entry.name, []).append(entry)
+        if entry.name not in known:
+            found.setdefault(entry.name, []).append(entry)
     return found
 
 

@@ -30,6 +30,8 @@ def broker_of(settings: NotifierSettings) -> Broker:
         raise ConfigError(f"{_PREFIX}.{error.args[0]}: the environment variable that it names is not set") from None
     except LookupError as error:
         raise ConfigError(str(error)) from error
+    if not (isinstance(getattr(broker, "name", None), str) and callable(getattr(broker, "connect", None))):
+        raise ConfigError(f"notify.broker: {settings.broker!r} is no broker: it needs a name and connect (parts.py)")
     return broker
 
 

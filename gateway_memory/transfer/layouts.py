@@ -124,7 +124,10 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
 
 
 def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
-    entry, number = part_of("layout", layout), 0
+    try:
+        entry, number = part_of("layout", layout), 0
+    except LookupError as error:
+        raise UsageError(f"{path}: {error}") from error
     try:
         for number, row in enumerate(entry.load()(path, zone), 1):
             yield _item(row, f"{path}: row {number}", path.stat().st_mtime, zone)

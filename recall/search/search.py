@@ -161,9 +161,9 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> B
     if applying:
         related |= np.isin(looked_at, list(applying))
     # Without vectors, a row that shares no word is a guess, however much the message leans on earlier talk.
-    is_shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
+    is_shown = related if worth is None and not request.by_rank else np.ones(len(looked_at), bool)
     order = np.argsort(-ranks, kind="stable")
-    if worth is not None and min_score > 0:
+    if worth is not None and not request.by_rank:
         # Inject the most useful rows, and none that is much less useful than the best of them.
         gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
         is_shown &= (worth >= worth[evident].max() - gap) | np.isin(looked_at, list(applying))

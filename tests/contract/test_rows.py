@@ -586,7 +586,8 @@ async def test_a_cancelled_write_is_whole_or_nothing(place: str, tmp_path: Path)
         await recaller.replace_file(scope, "MEMORY.md", STAMP, entries)
         assert await recaller.count(scope) == 200
         found = await recaller.search(
-            SearchRequest(scope=scope, query="line 7", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+            SearchRequest(scope=scope, query="line 7", limit=1, min_score=0.0, by_rank=True, now=9.0),
+            timeout_seconds=None,
         )
         assert [hit.text for hit in found.hits] == ["line 7"]
     await recaller.close()

@@ -53,7 +53,9 @@ async def test_yesterday_is_that_of_the_zone(message: str, zone: tzinfo | None, 
     ]
     await recaller.replace_file("owner", "MEMORY.md", None, entries)
     found = await recaller.search(
-        SearchRequest(scope="owner", query=message, limit=1, min_score=0.0, now=MORNING.timestamp(), explain=True),
+        SearchRequest(
+            scope="owner", query=message, limit=1, min_score=0.0, by_rank=True, now=MORNING.timestamp(), explain=True
+        ),
         timeout_seconds=None,
     )
     assert [hit.text for hit in found.hits] == [YESTERDAY]

@@ -92,7 +92,8 @@ async def test_after_a_restart_with_another_encoder_the_search_is_complete(tmp_p
         await recaller.embedded()
         assert encoder.made == 1
         found = await recaller.search(
-            SearchRequest(scope="owner", query="a boat", limit=1, min_score=0, now=2.0), timeout_seconds=None
+            SearchRequest(scope="owner", query="a boat", limit=1, min_score=0, by_rank=True, now=2.0),
+            timeout_seconds=None,
         )
         assert (found.outcome, found.semantic) == ("full", True)
         assert (await recaller.vectors()).encoder == encoder.name

@@ -81,7 +81,14 @@ def test_no_query_of_a_scope_finds_a_memory_of_another(
             for only in (None, Filter(category="preference", since=0.0)):
                 found = await recaller.search(
                     SearchRequest(
-                        scope=asked, query=query, limit=limit, min_score=0.0, now=9.0, only=only, explain=True
+                        scope=asked,
+                        query=query,
+                        limit=limit,
+                        min_score=0.0,
+                        by_rank=True,
+                        now=9.0,
+                        only=only,
+                        explain=True,
                     ),
                     timeout_seconds=None,
                 )
@@ -116,7 +123,7 @@ async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monke
     for scope in range(scopes):
         key = f"user:{scope}"
         found = await recaller.search(
-            SearchRequest(scope=key, query="tea", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+            SearchRequest(scope=key, query="tea", limit=1, min_score=0.0, by_rank=True, now=9.0), timeout_seconds=None
         )
         assert [hit.text for hit in found.hits] == [f"Lena drinks the tea of {scope}"]
         if scope % 50 == 0:
@@ -126,7 +133,7 @@ async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monke
     held = await resident()
     assert list(held) == [f"user:{scope}" for scope in range(scopes - most // rows, scopes)], "the longest unused left"
     again = await recaller.search(
-        SearchRequest(scope="user:0", query="rent", limit=1, min_score=0.0, now=9.0), timeout_seconds=None
+        SearchRequest(scope="user:0", query="rent", limit=1, min_score=0.0, by_rank=True, now=9.0), timeout_seconds=None
     )
     assert again.hits[0].text == "rent is due to the landlord of 0", "it is loaded again when it is used again"
     await recaller.close()

@@ -159,7 +159,7 @@ async def built(recaller: Recaller, rows: PostgresRows) -> LargeRows:
 
 
 async def asked(recaller: Recaller, question: str, **values: object) -> Recall:
-    request = SearchRequest(scope="owner", query=question, limit=3, episodes=4, min_score=0.0, now=NOW)
+    request = SearchRequest(scope="owner", query=question, limit=3, episodes=4, min_score=0.0, by_rank=True, now=NOW)
     return await recaller.search(replace(request, **values), timeout_seconds=None)  # type: ignore[arg-type]
 
 
@@ -268,7 +268,7 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
     async with opened(rows) as recaller:
         await made(recaller, rows)
         before = await recaller.search(
-            SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, now=NOW),
+            SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, by_rank=True, now=NOW),
             timeout_seconds=None,
         )
         monkeypatch.setattr("recall.rows.postgres._LEFT_SECONDS", 0.0)
@@ -279,7 +279,7 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
             assert (await asked(other, "the boat in Porto")).outcome == "full"
             assert "boat" in (await asked(other, "the boat in Porto")).hits[0].text
             again = await recaller.search(
-                SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, now=NOW),
+                SearchRequest(scope="owner", query="Anna sold the boat", limit=3, min_score=0, by_rank=True, now=NOW),
                 timeout_seconds=None,
             )
             assert [hit.id for hit in again.hits] == [hit.id for hit in before.hits], "as before the change"
@@ -332,7 +332,8 @@ async def test_nothing_of_a_deleted_scope_stays(dsn: str, schema: str, owner: ps
         await filled(recaller, scope.key)
         for each in ("owner", scope.key):
             await recaller.search(
-                SearchRequest(scope=each, query="boat", limit=1, min_score=0, now=NOW), timeout_seconds=None
+                SearchRequest(scope=each, query="boat", limit=1, min_score=0, by_rank=True, now=NOW),
+                timeout_seconds=None,
             )
             async with asyncio.timeout(seconds(60)):
                 while await large(recaller, rows, each) is None:

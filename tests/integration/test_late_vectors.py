@@ -60,7 +60,8 @@ async def recaller(tmp_path: Path) -> AsyncIterator[Recaller]:
 
 async def search(recaller: Recaller, message: str = ASKED, within: float = 60) -> Recall:
     return await recaller.search(
-        SearchRequest(scope="owner", query=message, limit=1, min_score=0.0, now=9.0), timeout_seconds=seconds(within)
+        SearchRequest(scope="owner", query=message, limit=1, min_score=0.0, by_rank=True, now=9.0),
+        timeout_seconds=seconds(within),
     )
 
 
@@ -138,7 +139,13 @@ async def test_preceding_turns_without_a_vector_are_waited_for(
     searching = asyncio.create_task(
         recaller.search(
             SearchRequest(
-                scope="owner", query=ASKED, limit=1, min_score=0.0, now=9.0, preceding=("to the sea", "by boat")
+                scope="owner",
+                query=ASKED,
+                limit=1,
+                min_score=0.0,
+                by_rank=True,
+                now=9.0,
+                preceding=("to the sea", "by boat"),
             ),
             timeout_seconds=seconds(60),
         )
@@ -160,7 +167,9 @@ async def test_it_searches_only_while_recall_is_open(recaller: Recaller) -> None
 
 async def asked(recaller: Recaller, within: float = 60) -> Recall:
     return await recaller.search(
-        SearchRequest(scope="owner", query=ASKED, limit=1, min_score=0.0, now=9.0, asked=True, explain=True),
+        SearchRequest(
+            scope="owner", query=ASKED, limit=1, min_score=0.0, by_rank=True, now=9.0, asked=True, explain=True
+        ),
         timeout_seconds=seconds(within),
     )
 

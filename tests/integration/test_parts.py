@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Never
@@ -88,6 +89,31 @@ class Broker:
             receivers[:] = [each for each in receivers if each is not receive]
 
 
+class Hanging:
+    """A broker that never answers."""
+
+    name = "Hanging"
+
+    def __init__(self, _settings: Any) -> None:
+        pass
+
+    @asynccontextmanager
+    async def connect(self, **_how: Any) -> AsyncIterator[Link]:
+        await asyncio.Event().wait()
+        yield Link()
+
+
+class Raising(Hanging):
+    """A broker whose errors are its own."""
+
+    name = "Raising"
+
+    @asynccontextmanager
+    async def connect(self, **_how: Any) -> AsyncIterator[Link]:
+        raise OSError("the socket is gone")
+        yield Link()
+
+
 class Longest:
     """A reranker: the longest text first."""
 
@@ -114,6 +140,34 @@ class Broken:
         raise RuntimeError("the text of a memory")
 
 
+class Few:
+    """A reranker that leaves a text out."""
+
+    async def __call__(self, _query: str, texts: Sequence[str]) -> Sequence[float]:
+        return [1.0] * (len(texts) - 1)
+
+
+class Odd:
+    """A reranker whose scores are none."""
+
+    async def __call__(self, _query: str, texts: Sequence[str]) -> Sequence[float]:
+        return [float("nan") for _ in texts]
+
+
+class Early:
+    """A reranker that raises before there is anything to wait for."""
+
+    def __call__(self, _query: str, _texts: Sequence[str]) -> Awaitable[Sequence[float]]:
+        raise RuntimeError("the text of a memory")
+
+
+class Nameless:
+    """No broker."""
+
+    def __init__(self, _settings: Any) -> None:
+        pass
+
+
 class Count:
     """A command: how many memories there are of some words."""
 
@@ -126,7 +180,13 @@ class Count:
         return f"{len(await memory.search(session, rest, limit=50, kinds=['memory']))} known"
 
 
-RERANKERS: dict[str, parts.Reranker] = {"stuck": Stuck(), "broken": Broken()}
+RERANKERS: dict[str, parts.Reranker] = {
+    "stuck": Stuck(),
+    "broken": Broken(),
+    "few": Few(),
+    "odd": Odd(),
+    "early": Early(),
+}
 
 
 def rows(path: Path, _zone: object) -> Iterator[dict[str, object]]:
@@ -153,6 +213,9 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n", "utf-8")
     lines = {
         "broker.exchange": "Broker",
+        "broker.hanging": "Hanging",
+        "broker.raising": "Raising",
+        "broker.count": "Nameless",
         "reranker.longest": "Longest",
         "reranker.stuck": "Stuck",
         "reranker.broken": "Broken",
@@ -187,7 +250,7 @@ def with_broker() -> Any:
 
 
 def test_the_names_of_a_kind_are_ours_and_those_that_packages_bring() -> None:
-    assert parts.names("broker") == ["mqtt", "exchange"]
+    assert parts.names("broker") == ["mqtt", "exchange", "hanging", "raising", "count"]
     for kind, ours in parts.OWN.items():
         assert set(ours) <= set(parts.names(kind))
     with pytest.raises(LookupError, match="no installed package brings the broker 'carrier'"):
@@ -264,7 +327,7 @@ async def test_a_reranker_orders_what_a_reply_and_a_search_find(tmp_path: Path) 
         assert not [text for text in Longest.seen if "cellar" in text], "what was forgotten is never shown to it"
 
 
-@pytest.mark.parametrize("name", ["stuck", "broken"])
+@pytest.mark.parametrize("name", RERANKERS)
 async def test_a_reranker_that_hangs_or_fails_changes_nothing(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +338,24 @@ async def test_a_reranker_that_hangs_or_fails_changes_nothing(
         assert await ask(memory) == (told, found)
         assert (await memory.before_reply(await memory.start_session("q", user=OWNER), "boiler?")).outcome == "full"
     assert "the text of a memory" not in caplog.text
+
+
+def test_a_broker_that_hangs_or_raises_is_said_by_doctor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway_memory.cli.doctor._ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        mqtt = {"enabled": True, "workspaceId": "w", "host": "127.0.0.1", "port": listener.getsockname()[1]}
+        path = tmp_path / "c.json5"
+        for broker, said in (
+            ("hanging", "Hanging has not answered"),
+            ("raising", "Raising: OSError"),
+            ("count", "no broker"),
+        ):
+            section = {"notify": {"broker": broker, "mqtt": mqtt}}
+            path.write_text(json.dumps({"agents": {"defaults": {"memorySync": section}}}), "utf-8")
+            assert main(["doctor", "mqtt", "--config", str(path), "--workspace", str(tmp_path)]) == 1
+            assert said in capsys.readouterr().out
 
 
 async def test_a_reranker_that_cannot_be_made_is_named_at_the_start(tmp_path: Path) -> None:
@@ -293,6 +374,8 @@ async def test_a_command_of_another_package_answers_and_stands_in_help() -> None
         failed = str(await memory.command(session, "/memory count fail"))
         assert "which another package brings, failed (ValueError)" in failed
         assert not await memory.may_change(session, "/memory count boiler")
+        assert "/memory count" in str(await memory.command(session, "/memory countt boiler")), "it is proposed"
+        assert "count what is known" in str(await memory.command(session, "/memory help count"))
 
 
 def test_a_layout_is_imported_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

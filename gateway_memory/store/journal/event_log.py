@@ -169,7 +169,7 @@ class EventLog(Table):
             _make_undoable(database, scope, [standing[each.id] for each in new if each.id in standing], files, now)
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
-        events = await self._write(EVERY, work)  # it tidies those of all scopes
+        events = await self._write(EVERY, work)  # `add` also deletes old events of other scopes
         if events:
             self.published(scope)
         return events
