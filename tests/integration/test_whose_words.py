@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
@@ -91,6 +92,8 @@ async def test_a_wake_up_that_a_note_holds_is_never_quoted(tmp_path: Path) -> No
     )
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("agent:main:main", user=OWNER)
+        await memory.search(session, "prototype")  # which indexes the note …
+        await parts(memory).storage.recaller.embedded()  # … whose vectors come behind it
         text = (await memory.before_reply(session, "What does the second prototype cost in Brno?")).text
         assert "420 euro" in text
         assert "2026-09-21" in text
