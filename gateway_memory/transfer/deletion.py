@@ -81,7 +81,7 @@ _SHORTEST_NEEDLE: Final = 8
 
 
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
-    counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
+    counts = Counter({"memory files": sum(len(_files(workspace, scope)) for scope in scopes)})
     counts["set aside"] = len(files_of_former_journals(workspace))
     with _journal(workspace) as journal:
         if journal:
