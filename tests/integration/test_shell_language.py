@@ -217,10 +217,35 @@ delete --workspace {w} --scope owner --yes
 """
 """Commands that end by themselves within moments, with what usually goes wrong."""
 NO_CHINESE = {
-    *("claude-code", "cursor", "gateway", "gateway-memory", "Hermes", "nanobot", "Obsidian", "Open", "Python", "Unix"),
+    *(
+        "claude-code",
+        "cursor",
+        "gateway",
+        "gateway-memory",
+        "Hermes",
+        "nanobot",
+        "Obsidian",
+        "Ollama",
+        "Open",
+        "Python",
+        "Unix",
+    ),
     # what a person types, and finds under this name
-    *("approve", "auto", "checkout", "disconnect", "hook", "journal", "list", "notify", "owner", "read", "review"),
-    *("session", "shell", "stop", "token", "user"),
+    *(
+        "approve",
+        "auto",
+        "checkout",
+        "disconnect",
+        "hook",
+        "journal",
+        "jsonl",
+        "list",
+        "notify",
+        "owner",
+        "read",
+        "review",
+    ),
+    *("serve", "session", "shell", "stop", "token", "user"),
     # the names of stages, outcomes and tables
     *("add", "at", "batch", "changes", "episodes", "events", "history", "memories", "new", "observations", "receipts"),
     *("replies", "reply", "rules", "sessions", "skipped", "told"),
