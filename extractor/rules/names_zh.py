@@ -43,7 +43,12 @@ _USING_ZH: Final = re.compile(
 )
 
 
-_RELATION_ZH: Final = re.compile(rf"(?:我|用[户戶]|咱)(?:[们們]?家?的?)(?P<noun>{_KIN_ZH}|{_PETS_ZH})")
+_ENDS: Final = "".join(WORDS["ends"])
+_RELATION_ZH: Final = re.compile(
+    rf"(?:我|用[户戶]|咱)[们們]?家?(?:的?|的[{_HAN}]{{1,4}}?)(?P<noun>{_KIN_ZH}|{_PETS_ZH})"
+    rf"|(?:^|(?<=[，。,；;！!\s]))(?P<alone>{_KIN_ZH})(?=[{_ENDS}])"
+)
+"""Whose they are, as 我的健身教练; or they alone begin a clause, as in 婆婆带孩子."""
 _KIN_BEFORE: Final = re.compile(rf"(?P<noun>{_KIN_ZH}|{_PETS_ZH})(?P<called>[^。；;我]{{0,8}}?叫做?|的名字[是叫])?$")
 _PROJECT_BEFORE: Final = re.compile(rf"(?:{_any_of(WORDS['projects Chinese'])})(?:[^。；;]{{0,8}}?叫做?)?$")
 _SHORT: Final = 2
@@ -247,4 +252,4 @@ def _in_chinese(found: Found, before: str, after: str) -> None:
 
 def relations_zh(text: str) -> Iterator[str]:
     """Yield the relations of people and pets of whom a text tells without a name, as 用户的妹妹."""
-    yield from (match["noun"] for match in _RELATION_ZH.finditer(text))
+    yield from (match["noun"] or match["alone"] for match in _RELATION_ZH.finditer(text))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from extractor import ExtractorSettings, access_of, has_model
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import whose_of
+from gateway_memory.cli.options import tell, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, say
 from gateway_memory.memory import GatewayMemory
@@ -245,7 +245,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         agent = choose_agent(args.model, settings)
     except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
-        sys.stderr.write(f"{error}\n")
+        tell(str(error), beside=True)
         return 2
 
     async def chat(memory: GatewayMemory) -> None:

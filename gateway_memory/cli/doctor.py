@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from extractor import ExtractorSettings, Model, ModelError, Turn, Usage, access_of, has_model
-from gateway_memory.cli.options import check_folder
+from gateway_memory.cli.options import check_folder, tell
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, texts, translated
+from gateway_memory.edge.phrases import fill, shown, texts
 from gateway_memory.errors import ConfigError, StoreError, UsageError
 from gateway_memory.parts import Broker
 from gateway_memory.scope import OWNER_KEY
@@ -65,7 +65,7 @@ def run_doctor(args: argparse.Namespace) -> int:
     try:
         problems = _PARTS[args.part](args)
     except (ConfigError, StoreError) as error:
-        _write(f"✗ {translated(SHELL_LANGUAGE.get(), str(error))}")
+        _write(f"✗ {shown(str(error))}")
         return 1
     return 1 if problems else 0
 
@@ -416,7 +416,7 @@ def run_listen(args: argparse.Namespace) -> int:
     try:
         asyncio.run(_listen(settings, broker, wire, as_json=args.json))
     except NotifierError as error:
-        sys.stderr.write(f"{error}\n{advice_on(error)}\n")
+        tell(str(error), advice_on(error), beside=True)
         return 1
     return 0
 

@@ -10,7 +10,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from gateway_memory.cli.options import check_folder
+from gateway_memory.cli.options import check_folder, tell
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
@@ -292,7 +291,7 @@ def run_edit(args: argparse.Namespace) -> int:
         write_private(path, base.encode("utf-8", "surrogateescape"))
         mine = _edited(editor, path)
         if mine == base:
-            print("nothing was changed (an editor that returns at once must wait, as in EDITOR='code --wait')")  # noqa: T201
+            tell("nothing was changed (an editor that returns at once must wait, as in EDITOR='code --wait')")
             return 0
         kept = True
         saved = _in_store(
@@ -305,7 +304,7 @@ def run_edit(args: argparse.Namespace) -> int:
         return _outcome(saved, args.document, of=scope.key, is_new=not base)
     finally:
         if kept:
-            sys.stderr.write(f"nothing was saved; your text is kept in {path}\n")
+            tell(f"nothing was saved; your text is kept in {path}", beside=True)
         else:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -338,7 +337,7 @@ def _outcome(saved: Saved, name: str, *, of: str, is_new: bool) -> int:
     lines = ", ".join(map(str, saved.conflicts))
     text = text or f"others have changed the same lines meanwhile (in your text: from {lines})"
     failed = saved.outcome in ("conflict", "gone")
-    (sys.stderr if failed else sys.stdout).write(f"{name}: {text}\n")
+    tell(f"{name}: {text}", beside=failed)
     return int(failed)
 
 
@@ -349,8 +348,8 @@ def run_checkout(args: argparse.Namespace) -> int:
         settings, args.workspace, scope, lambda store: Checkout.make(store, scope, args.folder)
     )
     for name in omitted:
-        sys.stderr.write(f"{name!r} was left out: no file of a checkout may have this name\n")
-    print(f"{checkout.documents} documents of {scope.key} in {args.folder}")  # noqa: T201
+        tell(f"{name!r} was left out: no file of a checkout may have this name", beside=True)
+    tell(f"{checkout.documents} documents of {scope.key} in {args.folder}")
     return 0
 
 
@@ -362,12 +361,12 @@ def run_commit(args: argparse.Namespace) -> int:
 
     async def commit(store: Store) -> None:
         async for line, is_saved in checkout.commit(store, delete=args.delete):
-            print(line)  # noqa: T201
+            tell(line)
             saved.append(is_saved)
 
     _in_store(settings, args.workspace, checkout.scope, commit)
     if not saved:
-        print("nothing was changed")  # noqa: T201
+        tell("nothing was changed")
     return 0 if all(saved) else 1
 
 

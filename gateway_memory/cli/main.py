@@ -24,12 +24,13 @@ from gateway_memory.cli.options import (
     check_folder,
     in_shell,
     language_of_shell,
+    tell,
 )
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.connect.proxy import HOSTS
-from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, fill, texts, translated
+from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, fill, texts
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks.editors import FILES
 from gateway_memory.observability.logs import configure_logging
@@ -182,7 +183,7 @@ def _run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for eac
         result: int = pkgutil.resolve_name(f"gateway_memory.{args.command.run}")(args)
         sys.stdout.flush()
     except GatewayMemoryError as error:
-        sys.stderr.write(f"{translated(SHELL_LANGUAGE.get(), str(error))}\n")
+        tell(str(error), beside=True)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -192,7 +193,7 @@ def _run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for eac
         sys.stderr.write(f"{fill('phrases', 'shell_no_unicode')}\n")
         return 2
     except OSError as error:  # a full disk, a file that belongs to another user
-        sys.stderr.write(f"{error}\n")
+        tell(str(error), beside=True)
         return 1
     return result
 

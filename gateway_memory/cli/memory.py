@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from gateway_memory.calls.shell import answer_in_shell, settle
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.capture.unkept import secret_note
-from gateway_memory.cli.options import named_of, whose_of
+from gateway_memory.cli.options import named_of, tell, whose_of
 from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.dispatch import find
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, shown
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.hooks.editors import workspace_of
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         response = ask(args.workspace, {**request, **named_of(args)})
     answer = Answer(text=response["text"], done=response["done"]) if response else in_memory(args, answered)
     if answer is None:
-        sys.stderr.write(f"{fill('phrases', 'shell_commands_off')}\n")
+        tell("commands are off: commands.enabled is false in the config", beside=True)
         return 1
     (sys.stdout if answer.done else sys.stderr).write(f"{answer.text}\n")
     return 0 if answer.done else 1
@@ -72,7 +72,7 @@ def _as_typed(args: argparse.Namespace) -> str:
 def run_retry(args: argparse.Namespace) -> int:
     """Read the turns again on which the model failed; returns the exit code."""
     turns, failed = in_memory(args, lambda memory: memory.retry())
-    print(fill("phrases", "shell_retried", turns=turns, failed=failed))  # noqa: T201
+    tell(f"{turns} turns were read again; the model failed on {failed} of them.")
     return 1 if failed else 0
 
 
@@ -87,9 +87,9 @@ def run_distill(args: argparse.Namespace) -> int:
     for each in facts:
         uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
         why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
-        print(f"{outcomes[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+        sys.stdout.write(f"{shown(outcomes[each.outcome]):<11} {each.memory.id} · {each.memory.text} ({shown(why)})\n")
     moved = sum(each.outcome == "moved" for each in facts)
-    print(f"{moved} facts {outcomes['moved']} to MEMORY.md.")  # noqa: T201
+    tell(f"{moved} facts {outcomes['moved']} to MEMORY.md.")
     return 0
 
 

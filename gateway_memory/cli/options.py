@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
-from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, Language, fill, texts, translated
+from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, Language, fill, shown, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
@@ -57,13 +57,17 @@ class Parser(argparse.ArgumentParser):
         """Return the help of an argument, None if it needs none."""
         own = texts("shell").get(self._section or self.prog.removeprefix(f"{SHELL} "), {})
         text = in_shell(own.get(name) or texts("shell")["every command"].get(name))
-        return text and text.replace("{forms}", translated(SHELL_LANGUAGE.get(), forms()))
+        return text and text.replace("{forms}", shown(forms()))
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong, and exit."""
         self.print_usage(sys.stderr)
-        told = translated(SHELL_LANGUAGE.get(), message)
-        self.exit(2, fill("phrases", "shell_error", prog=self.prog, message=told))
+        self.exit(2, fill("phrases", "shell_error", prog=self.prog, message=shown(message)))
+
+
+def tell(*lines: str, beside: bool = False) -> None:
+    """Print lines in the language of the shell. beside: to stderr, as what is wrong, or stands beside the answer."""
+    (sys.stderr if beside else sys.stdout).write("".join(f"{shown(line)}\n" for line in lines))
 
 
 def in_shell(text: str | Mapping[Language, str] | None) -> str | None:

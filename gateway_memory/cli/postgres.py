@@ -6,7 +6,6 @@ transaction as the rows. No process opens it before all parts were compared with
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,10 @@ from typing import Final
 
 from tqdm import tqdm
 
+from gateway_memory.cli.options import tell
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import StoreSettings
-from gateway_memory.edge.phrases import fill
+from gateway_memory.edge.phrases import fill, shown
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.migration import FilesSide, Side
@@ -210,14 +210,14 @@ def _carried_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], sett
             for name in schema.migrate(each, settings.schema, app_role=args.app_role)
         ]
         done += spread(dsn, settings.schema, shards)
-        sys.stdout.write("".join(f"{line}\n" for line in done) or "nothing to do\n")
+        tell(*done or ["nothing to do"])
     elif args.part == "check":
         replica = os.environ.get(settings.replica_dsn_env, "")
         for doubt in schema.check(dsn, settings.schema, role=args.app_role, replica=replica, shards=shards):
-            sys.stderr.write(f"warning: {doubt.words}\n")
-        sys.stdout.write("this version can work with the tables\n")
+            tell(f"warning: {doubt.words}", beside=True)
+        tell("this version can work with the tables")
     else:
-        sys.stdout.write("".join(f"{name}: {value}\n" for name, value in schema.status(dsn, settings.schema, shards)))
+        tell(*(f"{name}: {value}" for name, value in schema.status(dsn, settings.schema, shards)))
     return 0
 
 
@@ -232,9 +232,9 @@ def run_move(args: argparse.Namespace) -> int:
     )
     if target.store.is_shared and args.to_workspace:
         raise UsageError(f"--to-workspace is for files, and {args.to_config} says PostgreSQL")
-    with _with_extra(), tqdm(desc="moved", unit="row", disable=None) as bar:
+    with _with_extra(), tqdm(desc=shown("moved"), unit=shown("row"), disable=None) as bar:
         migrated = migrate(source, target, progress=bar.update)
-    print("\n".join(_lines(migrated, args, source, target)))  # noqa: T201
+    tell(*_lines(migrated, args, source, target))
     return 0 if migrated.holds else 1
 
 
@@ -255,7 +255,7 @@ def _lines(migrated: Migrated, args: argparse.Namespace, source: Location, targe
         yield _text("differs", **sides, parts=", ".join(each.part for each in migrated.compared if not each.is_same))
         return
     yield _text("done", **sides, number=sum(each.source.count for each in migrated.compared))
-    yield from (_text("note", note=note) for note in migrated.notes)
+    yield from (_text("note", note=shown(note)) for note in migrated.notes)
     workspace = "" if target.store.is_shared else f" --workspace {target.workspace}"
     removal = _text(
         "drop_schema" if source.store.is_shared else "drop_files",

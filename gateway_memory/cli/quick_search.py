@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.cli.options import Parser, add_whose, named_of, whose_of
+from gateway_memory.cli.options import Parser, add_whose, named_of, tell, whose_of
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.editors import settings_of, workspace_of, zone_of
 
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     if not query.strip():
         parser.error("QUERY: expected a word to search for")
     if not workspace.is_dir():
-        sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
+        tell(f"{workspace}: there is no such folder; name the workspace with --workspace", beside=True)
         return 1
     request, named = {"query": query, "limit": args.max_results}, named_of(args)
     response = ask(workspace, {"agent": "main", **request, **named})

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from extractor import clean
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import check_output
+from gateway_memory.cli.options import check_output, tell
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import Config
 from gateway_memory.context.builder import Context
@@ -181,7 +181,7 @@ def run(args: argparse.Namespace) -> int:
     report = in_memory(args, replayed)
     if args.turns:
         write_private(args.turns, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows).encode())
-    print("\n".join(report.lines()))  # noqa: T201
+    tell(*report.lines())
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import WORKSPACE_VARIABLE, whose_of
+from gateway_memory.cli.options import WORKSPACE_VARIABLE, tell, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.config.serving import serve_options
 from gateway_memory.connect.command import connection_to
@@ -32,7 +32,7 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
     """Serve until a signal comes; returns the exit code. started: called with the address when it listens."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
+        tell(f"{', '.join(missing)}: not installed; {how_to_install('serve')}", beside=True)
         return 1
     from gateway_memory.serving.server import serve
 
@@ -50,9 +50,9 @@ def run_serve(args: argparse.Namespace, started: Callable[[str], None] = lambda 
     configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
 
     def listens(address: str) -> None:
-        sys.stdout.write(f"gateway-memory serves at {address}\n")
+        tell(f"gateway-memory serves at {address}")
         for name, workspace in workspaces.items():
-            sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
+            tell(f"  {name}: {workspace}, token in {host_token_path(workspace)}")
         sys.stdout.flush()
         started(address)
 
@@ -67,7 +67,7 @@ def run_token(args: argparse.Namespace) -> int:
         scope = None if args.metrics else resolve_scope(**whose_of(args))
         made, token = tokens.add(scope, args.name)
         sys.stdout.write(f"{token}\n")
-        sys.stderr.write(f"{made.id}: for {made.scope}; this is the only time that the token is shown\n")
+        tell(f"{made.id}: for {made.scope}; this is the only time that the token is shown", beside=True)
     elif args.action == "list":
         for each in tokens.all():
             day = datetime.fromtimestamp(each.added_at).astimezone().date()
@@ -93,12 +93,12 @@ def run_page(args: argparse.Namespace) -> int:
             sys.stdout.write(f"{link}\n")
             return 0
         if args.url:
-            sys.stderr.write(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`\n")
+            tell(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`", beside=True)
             return 1
 
     def print_link(address: str) -> None:
         link = _link(address, host_token(workspace))
-        sys.stdout.write(f"Open this link once, within ten minutes; Ctrl+C ends the service:\n{link}\n")
+        tell("Open this link once, within ten minutes; Ctrl+C ends the service:", link or "")
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.
@@ -126,7 +126,7 @@ def run_mcp(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "starlette"):
             raise
-        sys.stderr.write(f"the MCP server needs the extra serve: {how_to_install('serve')}\n")
+        tell(f"the MCP server needs the extra serve: {how_to_install('serve')}", beside=True)
         return 1
     in_memory(args, lambda memory: serve_stdio(memory, whose_of(args)))
     return 0

@@ -14,8 +14,9 @@ from typing import Final
 from tqdm import tqdm
 
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import check_folder, check_output, named_of, whose_of
+from gateway_memory.cli.options import check_folder, check_output, named_of, tell, whose_of
 from gateway_memory.config.load import load_config
+from gateway_memory.edge.phrases import fill, shown
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.disk.workspace import write_private
@@ -43,7 +44,7 @@ def run_read(args: argparse.Namespace) -> int:
         since = datetime.combine(args.since, time(), memory.zone).timestamp() if args.since else 0.0
         return await read_backlog(memory, scope, since=since)
 
-    print("\n".join(in_memory(args, read)))  # noqa: T201
+    tell(*in_memory(args, read))
     return 0
 
 
@@ -69,7 +70,7 @@ async def read_backlog(memory: GatewayMemory, scope: Scope | None, *, since: flo
 def _progress(total: int) -> Iterator[Callable[[int], object]]:
     """Yield a function that takes the number of exchanges read: it moves a bar on a terminal, else prints lines."""
     if sys.stderr.isatty():
-        with tqdm(desc="read", unit="exchange", total=total) as bar:
+        with tqdm(desc=shown("read"), unit=shown("exchange"), total=total) as bar:
             yield bar.update
         return
     done = 0
@@ -78,7 +79,7 @@ def _progress(total: int) -> Iterator[Callable[[int], object]]:
         nonlocal done
         shown, done = done * _LINES // max(total, 1), done + number
         if done * _LINES // max(total, 1) > shown:
-            sys.stderr.write(f"read {done} of {total} exchanges\n")
+            tell(f"read {done} of {total} exchanges", beside=True)
 
     yield step
 
@@ -96,7 +97,7 @@ def run_import(args: argparse.Namespace) -> int:
     layout = args.layout
     if layout == "auto":
         layout = layout_of(args.path)
-        sys.stderr.write(f"{args.path}: read as {layout}\n")
+        tell(f"{args.path}: read as {layout}", beside=True)
     items = read_layout(layout, args.path, load_config(args.config).defaults.zone(), groups=args.room is not None)
     items = chain(list(islice(items, 1)), items)  # a path without such data is a mistake before anything is opened
     with tempfile.TemporaryDirectory() as empty:
@@ -106,7 +107,7 @@ def run_import(args: argparse.Namespace) -> int:
     _print_report(args, report)
     nothing_read = report.problems or report.left_out or report.counts["ignored.event"]
     if nothing_read and not report.has_items:
-        sys.stderr.write(f"nothing was taken in: not one row of {args.path} can be read\n")
+        tell(f"nothing was taken in: not one row of {args.path} can be read", beside=True)
         return 1
     return int(any(problem.ends for problem in report.problems))
 
@@ -116,14 +117,14 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
     would = "would be " if args.dry_run else ""
     for name in ("memories", "reviews", "summaries", "notes", "episodes"):
         rest = [
-            f"{number} {key.partition('.')[2].replace('_', ' ')}"
+            shown(f"{number} {key.partition('.')[2].replace('_', ' ')}")
             for key, number in sorted(counts.items())
             if key.startswith(f"{name}.") and not key.endswith(".added") and number
         ]
         if name == "reviews" and not (rest or counts["reviews.added"]):
             continue
-        others = f" ({', '.join(rest)})" if rest else ""
-        print(f"{name}: {counts[f'{name}.added']} {would}added{others}")  # noqa: T201
+        others = f" ({fill('phrases', 'comma').join(rest)})" if rest else ""
+        tell(f"{name}: {counts[f'{name}.added']} {would}added{others}")
     left_out = f"{counts['memories.forgotten']} left out: forgotten"
     hints = (
         (
@@ -141,41 +142,41 @@ def _print_report(args: argparse.Namespace, report: ImportReport) -> None:
     )
     for applies, hint in hints:
         if applies:
-            print(hint)  # noqa: T201
+            tell(hint)
     _print_left_out(args, report)
     for what, number in report.unknown.most_common(_SHOWN):
-        print(f"not known here, in {number} rows: {what}")  # noqa: T201
+        tell(f"not known here, in {number} rows: {what}")
     for problem in sorted(report.problems, key=lambda problem: not problem.ends)[:_SHOWN]:
-        print(f"{problem.place}: {problem.reason}")  # noqa: T201
+        tell(f"{problem.place}: {problem.reason}")
     if len(report.problems) > _SHOWN:
-        print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
+        tell(f"… and {len(report.problems) - _SHOWN} more lines")
 
 
 def _print_left_out(args: argparse.Namespace, report: ImportReport) -> None:
     for key, why in _OMITTED.items():
         number = sum(report.counts[f"ignored.{kind}"] for kind in key)
         if number:
-            print(f"{number} {why}")  # noqa: T201
+            tell(f"{number} {why}")
     if report.copies:
-        print(f"copies that a sync has made, taken in once: {summary(report.copies, args.path)}")  # noqa: T201
+        tell(f"copies that a sync has made, taken in once: {summary(report.copies, args.path)}")
     if report.left_out:
-        print(f"left out, for nothing in them is known here: {summary(report.left_out, args.path)}")  # noqa: T201
+        tell(f"left out, for nothing in them is known here: {summary(report.left_out, args.path)}")
 
 
 async def _take_in(args: argparse.Namespace, items: Iterable[Item], memory: GatewayMemory) -> ImportReport:
     scope, forced = resolve_scope(**whose_of(args)), bool(named_of(args))
-    with tqdm(desc="taken in", unit="item", disable=None) as bar:
+    with tqdm(desc=shown("taken in"), unit=shown("item"), disable=None) as bar:
         report = await memory.importer.run(items, scope=scope, forced=forced, dry_run=args.dry_run, progress=bar.update)
     if not args.dry_run:
         await _embedded(memory)
         if args.read:
-            print("\n".join(await read_backlog(memory, scope if forced else None)))  # noqa: T201
+            tell(*await read_backlog(memory, scope if forced else None))
     return report
 
 
 async def _embedded(memory: GatewayMemory) -> None:
     """Compute the missing vectors. It may be interrupted: whoever opens the workspace next goes on."""
-    with tqdm(desc="embedded", unit="text", disable=None) as bar:
+    with tqdm(desc=shown("embedded"), unit=shown("text"), disable=None) as bar:
 
         def show(missing: int) -> None:
             bar.total = max(bar.total or 0, missing)
@@ -187,7 +188,7 @@ async def _embedded(memory: GatewayMemory) -> None:
 def run_export(args: argparse.Namespace) -> int:
     """Write the memory as JSON lines or Markdown; returns the exit code."""
     if args.format == "markdown" and args.output is None:
-        sys.stderr.write("--format markdown needs --output FOLDER\n")
+        tell("--format markdown needs --output FOLDER", beside=True)
         return 2
     if args.format != "markdown":
         check_output(args.output)
@@ -207,8 +208,8 @@ async def _write_export(args: argparse.Namespace, memory: GatewayMemory) -> None
             sys.stdout.writelines(lines)
         amount = f"{len(lines)} lines"
     for folder in (await memory.exporter.scopes())[1]:
-        sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
-    sys.stderr.write(f"{amount} exported\n")
+        tell(f"{folder}: whose this is stands nowhere any more; it was left out", beside=True)
+    tell(f"{amount} exported", beside=True)
 
 
 def run_wiki(args: argparse.Namespace) -> int:
@@ -224,7 +225,7 @@ def run_wiki(args: argparse.Namespace) -> int:
 
     number = in_memory(args, write)
     pages = "1 page" if number == 1 else f"{number} pages"
-    sys.stderr.write(f"{pages} written; open {args.output} as a vault of Obsidian\n")
+    tell(f"{pages} written; open {args.output} as a vault of Obsidian", beside=True)
     return 0
 
 
@@ -235,14 +236,14 @@ def run_delete(args: argparse.Namespace) -> int:
     if not deletion.store.is_shared:
         check_folder(args.workspace)
     for linked in deletion.linked_with(scope):
-        sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
+        tell(f"{linked.key} is linked with it, so it is the same person's", beside=True)
     there = places(deletion.survey(scope))
     if not there:
-        sys.stderr.write(f"nothing of {scope.key} is there; look whether the name is right\n")
+        tell(f"nothing of {scope.key} is there; look whether the name is right", beside=True)
     if not args.yes:
-        print("\n".join(there))  # noqa: T201
-        sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
+        tell(*there)
+        tell("nothing was deleted; say --yes to delete it, and it cannot be taken back", beside=True)
         return 1
     proof = deletion.delete(scope)
-    print("\n".join(lines_of(proof)))  # noqa: T201
+    tell(*lines_of(proof))
     return 0 if proof.holds else 1

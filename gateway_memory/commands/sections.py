@@ -50,9 +50,9 @@ class Changed:
 class Sections:
     """The memories of a scope, each in one place. name: the person's own, or "".
 
-    about: of the person. likes: what they like and want. wishes: how the assistant shall answer. ahead: what comes, the
-    soonest first. people, projects, topics: those that memories name; people are pets, too, and topics are places, too.
-    others: what is about something else.
+    about: of the person. likes: what they like and want. wishes: what the assistant shall always do, such as how to
+    answer. ahead: what comes, the soonest first. people, projects, topics: those that memories name; people are pets,
+    too, and topics are places, too. others: what is about something else.
     """
 
     name: str = ""
@@ -120,7 +120,7 @@ _ASSISTANT: Final = re.compile(r"\b(?:you|your|lists?|sentences?|words?)\b|è¯´è¯
 
 
 def _is_wish(memory: MemoryRecord) -> bool:
-    """Return whether a memory tells how the assistant shall answer; "I hate coriander, leave it out" tells a taste."""
+    """Return whether a memory tells what the assistant shall do; "I hate coriander, leave it out" tells a taste."""
     traits, text = traits_of(memory.category), memory.text
     if _ANSWERS.search(text):
         return traits.standing

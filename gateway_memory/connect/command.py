@@ -15,6 +15,7 @@ from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
 from gateway_memory.connect.gateways import Plan, Where
 from gateway_memory.connect.proxy import HOSTS, NAME, base_urls
+from gateway_memory.edge.phrases import shown
 from gateway_memory.errors import GatewayMemoryError, UsageError
 from gateway_memory.scope import OWNER
 from gateway_memory.store.disk.workspace import own_config
@@ -140,4 +141,4 @@ def _content(folder: Path) -> dict[str, bytes]:
 
 
 def _say(lines: list[str]) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{shown(line)}\n" for line in lines))

@@ -3,7 +3,7 @@
 Each file holds its texts by name, as `{"en": …, "zh": …}`. A file is read when the first of its texts is needed.
 
 The chat speaks the language of the person, the shell that of its locale. Logs, HTTP and the texts of errors are
-English; a shell prints an error as `translated` has it.
+English; what a shell prints goes through `shown`.
 """
 
 import json
@@ -75,6 +75,11 @@ def _in_chinese(text: str) -> tuple[str, int]:
         told, rest = _in_chinese(text[colon.end() :])
         ways.append((text[: colon.end()] + told, colon.end() + rest))
     return min(ways, key=lambda way: way[1])
+
+
+def shown(text: str) -> str:
+    """Return a text of the code as the shell shows it."""
+    return translated(SHELL_LANGUAGE.get(), text)
 
 
 class _Called:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.edited_file import EditedFile
-from gateway_memory.edge.phrases import fill, texts
+from gateway_memory.edge.phrases import fill, shown, texts
 from gateway_memory.edge.prompts import own_command
 from gateway_memory.errors import UsageError
 from gateway_memory.ground.texts import json_of
@@ -44,7 +44,7 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
         for path in dict.fromkeys(folder.expanduser().absolute() / name for folder in (project, Path.home())):
             document = _parsed(path, path.read_bytes() if path.exists() else b"")
             ours = {event: command for command, _ in commands_in(document) if (event := event_in(command))}
-            lines.append(f"{editor}: {f'{len(ours)} hooks' if ours else 'not installed'} ({path})")
+            lines.append(_text("installed" if ours else "not_installed", editor=editor, number=len(ours), path=path))
             files = dict.fromkeys(ours, path) | files
             workspace = workspace or next(filter(None, map(_workspace_in, ours.values())), None)
     place = workspace_of({"workspace_roots": [str(project)]}, workspace)
@@ -83,7 +83,9 @@ def _reason(last: Mapping[str, Any]) -> str:
         return ""
     if "config" in last:
         return _text("config_mistakes", places="; ".join(map(str, last.get("places", []))))
-    known = texts("hooks").get(f"why_{error.partition(' ')[0]}") or str(last.get("system", "")) or _text("why_other")
+    name = f"why_{error.partition(' ')[0]}"
+    system = shown(str(last.get("system", "")))
+    known = _text(name) if name in texts("hooks") else system or _text("why_other")
     reason = f"{known} ({error})"
     return reason if last["outcome"] == "failed" else _text("not_noted", reason=reason)
 

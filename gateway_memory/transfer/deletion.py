@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.config.settings import StoreSettings
+from gateway_memory.edge.phrases import shown
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.slots import all_slots
@@ -64,7 +65,7 @@ def lines_of(proof: Proof) -> list[str]:
 def places(before: Mapping[str, int], after: Mapping[str, int] | None = None) -> list[str]:
     """Return a line for each place that has, or had, something of the scope."""
     return [
-        f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
+        f"{shown(place):<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
         for place, number in before.items()
         if number or (after or {}).get(place)
     ]
@@ -80,7 +81,7 @@ _SHORTEST_NEEDLE: Final = 8
 
 
 def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
-    counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
+    counts = Counter({"memory files": sum(len(_files(workspace, scope)) for scope in scopes)})
     counts["set aside"] = len(files_of_former_journals(workspace))
     with _journal(workspace) as journal:
         if journal:

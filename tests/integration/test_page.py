@@ -321,6 +321,8 @@ def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2
 def test_a_reply_tells_what_it_was_given_and_why(served: Served, browser: httpx2.Client) -> None:
     of, speaker = "user:telegram::41", facts("41")
     say(served, speaker, "Remember that my canoe is called Nessie.")
+    only = browser.get("/conversations", params={"of": of}).text
+    assert "my canoe is called Nessie" in only, "a calendar with one day shows it"
     other = {**speaker, "key": "agent:main:telegram:direct:41:thread:2"}
     asked = {"speaker": other, "message": "What is my canoe called?", "opening": False, "ephemeral": True}
     told = served.answer("before_reply", asked)

@@ -156,3 +156,152 @@ def test_the_chat_begins_in_chinese(
 def test_the_config_that_is_shown_has_its_comments_in_chinese(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "show"]) == 0
     assert capsys.readouterr().out == (Path(__file__).parents[2] / "config.zh.json5").read_text("utf-8")
+
+
+TURNS = ("记住：我爱人叫王芳", "我喜欢喝绿茶")
+WALK = """
+replay {d}/none.jsonl --workspace {w}
+replay {d}/bad.jsonl --workspace {w}
+replay {d}/t.jsonl --workspace {w} --turns {d}/turns.jsonl
+status --workspace {w}
+status --workspace {w} --user wang
+list --workspace {w}
+search 绿茶 --workspace {w}
+search 火星 --workspace {w}
+review --workspace {w}
+undo --workspace {w}
+forget k7f3q2a1 --workspace {w}
+export --workspace {w} --format markdown
+export --workspace {w} --format markdown --output {d}/md
+export --workspace {w} --format markdown --output {d}/md
+export --workspace {w} --output {d}/e.jsonl
+import auto {d}/e.jsonl --workspace {d}/second
+import auto {d}/e.jsonl --workspace {d}/second --dry-run
+import jsonl {d}/bad.jsonl --workspace {d}/second
+import auto {d}/none --workspace {d}/second
+import claude {d}/md --workspace {d}/second
+read --workspace {d}/second
+retry --workspace {w}
+distill --workspace {w}
+wiki --workspace {w} --output {d}/wiki
+wiki --workspace {w} --output {d}
+checkout {d}/out --workspace {w} --scope owner
+checkout {d}/out --workspace {w} --scope owner
+commit {d}/out --workspace {w}
+commit {d}/md --workspace {w}
+edit MEMORY.md --workspace {w}
+edit other --workspace {w}
+token add --workspace {w} --user wang
+token list --workspace {w}
+token revoke nobody --workspace {w}
+page --workspace {w} --url http://127.0.0.1:1
+serve --workspace {w} --host 0.0.0.0
+hooks status --project {d} --workspace {w}
+hooks undo cursor --project {d}
+hooks status --project {d}/none
+connect openclaw --workspace {w}
+connect hermes --workspace {w} --file {d}/host/config.yaml
+connect nanobot --workspace {w} --file {d}/host/config.json --dry-run
+connect proxy --workspace {w} --file {d}/p.json5
+connect proxy --workspace {w} --file {d}/p.json5 --upstream http://127.0.0.1:1/v1
+disconnect hermes --file {d}/host/config.yaml
+db check --config {d}/postgres.json5
+move --workspace {w} --config {d}/files.json5 --to-config {d}/files.json5
+move --workspace {w} --config {d}/files.json5 --to-config {d}/postgres.json5
+doctor files --workspace {w}
+config check {d}/none
+chat --workspace {w} --model other
+delete --workspace {w} --scope user:nobody
+delete --workspace {w} --scope owner
+delete --workspace {w} --scope owner --yes
+"""
+"""Commands that end by themselves within moments, with what usually goes wrong."""
+NO_CHINESE = {
+    *(
+        "claude-code",
+        "cursor",
+        "gateway",
+        "gateway-memory",
+        "Hermes",
+        "nanobot",
+        "Obsidian",
+        "Ollama",
+        "Open",
+        "Python",
+        "Unix",
+    ),
+    # what a person types, and finds under this name
+    *(
+        "approve",
+        "auto",
+        "checkout",
+        "disconnect",
+        "hook",
+        "journal",
+        "jsonl",
+        "list",
+        "notify",
+        "owner",
+        "read",
+        "review",
+    ),
+    *("serve", "session", "shell", "stop", "token", "user"),
+    # the names of stages, outcomes and tables
+    *("add", "at", "batch", "changes", "episodes", "events", "history", "memories", "new", "observations", "receipts"),
+    *("replies", "reply", "rules", "sessions", "skipped", "told"),
+}
+"""Words that stay English in a Chinese sentence."""
+
+
+def english(told: str) -> set[str]:
+    """Return the words of a text that a Chinese reader would need in Chinese: no code, path, key, option or acronym."""
+    plain = re.sub(r"`[^`]*`|^  \S.* = .*$|^用法：(?:.*\n)(?: .*\n)*", " ", told, flags=re.MULTILINE)
+    words = re.split(r"[\s、，。；：！？“”（）()【】\u4e00-\u9fff]+", plain)
+    return {
+        word for each in words if re.fullmatch("[A-Z]?[a-z]+(-[a-z]+)*", word := each.strip(".,;:'\"·→"))
+    } - NO_CHINESE
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ("没有保存，others have changed it", {"others", "have", "changed", "it"}),
+        ("D/x/MEMORY.md：已保存，见 `token list` 和 --workspace，用 PostgreSQL", set()),
+        ("nothing was changed", {"nothing", "was", "changed"}),
+    ],
+)
+def test_english_is_noticed(told: str, words: set[str]) -> None:
+    assert english(told) == words
+
+
+@pytest.mark.usefixtures("chinese")
+def test_no_command_answers_in_english(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = tmp_path / "w"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.delenv("GATEWAY_MEMORY_DSN", raising=False)
+    for folder in (workspace, tmp_path / "host"):
+        folder.mkdir()
+    files = {
+        "t.jsonl": "".join(json.dumps({"session": "s", "user": each, "reply": "好"}) + "\n" for each in TURNS),
+        "bad.jsonl": '{"session": "s"}\nx\n',
+        "host/config.yaml": "memory:\n",
+        "host/config.json": "{}",
+        "files.json5": "{}",
+        "postgres.json5": "{agents: {defaults: {memorySync: {store: {backend: 'postgres'}}}}}",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    left: dict[str, set[str]] = {}
+    for line in WALK.strip().splitlines():
+        arguments = line.format(d=tmp_path, w=workspace).split()
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            pytest.fail(f"{line} was not understood: {ended}")
+        told = "".join(capfd.readouterr())
+        if words := english(told.replace(str(tmp_path), "/")) - {*arguments}:
+            left[line] = words
+    assert not left

@@ -215,3 +215,12 @@ def test_a_name_within_a_longer_one_is_not_told_of() -> None:
     told = {each.name: each.texts for each in names_in(texts)}
     assert told["星图"] == (0, 2)
     assert told["杭州星图信息技术有限公司"] == (1,)
+
+
+def test_people_are_found_by_what_they_are_to_the_user() -> None:
+    told = (
+        "我妈下个月要做膝盖手术", "婆婆带孩子，住在我们家", "王姐是我们组的组长", "我的健身教练姓刘", "教练让我先减脂",
+        "我老公是程序员", "老公不吃香菜", "医生证丢了",
+    )  # fmt: skip
+    people = {each.name: each.texts for each in names_in(told) if each.kind == "person"}
+    assert people == {"妈": (0,), "婆婆": (1,), "王姐": (2,), "教练": (3, 4), "老公": (5, 6)}

@@ -16,7 +16,7 @@ _TOPICS: Final = 24
 _MOST_NAMES: Final = 200
 _HUES: Final = 5
 _DAY_SECONDS: Final = 86_400.0
-_SYMBOLS: Final = {"person": "user", "pet": "heart", "place": "globe", "project": "folder", "topic": "file-text"}
+_SYMBOLS: Final = {"person": "user", "pet": "paw-print", "place": "globe", "project": "folder", "topic": "file-text"}
 
 
 async def portrait(viewer: Viewer) -> Values:

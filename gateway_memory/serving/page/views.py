@@ -272,7 +272,7 @@ async def document(viewer: Viewer) -> Values:
 
 
 async def conversations(viewer: Viewer) -> Values:
-    """The days with conversations, month by month, the newest first."""
+    """The days with conversations, month by month, the newest first; what was said, if it was on one day."""
     days = await viewer.memory.browsing.days(viewer.session)
     months = sorted({(day.year, day.month) for day in days}, reverse=True)
     most = max(days.values(), default=1)
@@ -286,7 +286,9 @@ async def conversations(viewer: Viewer) -> Values:
         }
         for year, month in months
     ]
-    return {"months": shown}
+    only = list(days) if len(days) == 1 else []  # a calendar with one day tells little
+    talks = [talk for each in only for talk in await viewer.memory.browsing.talks(viewer.session, each)]
+    return {"months": shown, "talks": talks}
 
 
 async def day(viewer: Viewer) -> Values:
