@@ -382,7 +382,7 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
             return JSONResponse({"scope": grant.scope, "kind": grant.kind})
 
         entered.append("in")
-        yield [Route("/mcp", scoped, methods=["POST"])]
+        yield [Route("/scope", scoped, methods=["POST"])]
         entered.append("out")
 
     listening = asyncio.Event()
@@ -397,11 +397,11 @@ async def test_routes_can_be_added_and_verify_tokens(tmp_path: Path) -> None:
     await asyncio.wait_for(listening.wait(), seconds(20))
     _, token = ClientTokens(tmp_path).add(resolve_scope(user="zoe", room=None), "")
     async with httpx2.AsyncClient(base_url=found["url"]) as client:
-        response = await client.post("/mcp", headers={"Authorization": f"Bearer {token}"})
+        response = await client.post("/scope", headers={"Authorization": f"Bearer {token}"})
         assert response.json() == {"scope": "user:zoe", "kind": "client"}
-        refused = await client.post("/mcp")
+        refused = await client.post("/scope")
         assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
-        assert (await client.post("/mcp", headers={"Host": "evil.example"})).status_code == 403
+        assert (await client.post("/scope", headers={"Host": "evil.example"})).status_code == 403
     os.kill(os.getpid(), 15)
     await asyncio.wait_for(running, seconds(20))
     assert entered == ["in", "out"]
