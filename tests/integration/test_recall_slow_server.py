@@ -42,7 +42,7 @@ CALLS: dict[str, Callable[[Rows], object]] = {
     "scope": lambda rows: rows.revision("owner"),
     "meta": lambda rows: rows.vector_space(),
     '"row"': lambda rows: rows.newest("owner", 9),
-    "removed": lambda rows: rows.changed_since("owner", 0),
+    "removed": lambda rows: rows.changed_since("owner", rows.revision("owner") - 1),
     "file": lambda rows: rows.replace("owner", [FileEntries(name="other.md", stamp=None)], {}),
 }
 
