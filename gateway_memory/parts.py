@@ -56,21 +56,18 @@ Kind: TypeAlias = Literal["encoder", "reranker", "broker", "layout", "command", 
 """The kinds that a package may bring. `TextEncoder` is declared in `recall`, `Channel` and `Link` in `notifier`."""
 
 OWN: Final[Mapping[Kind, Mapping[str, str]]] = {
-    "encoder": {
-        "bundled": "recall.encoding.encoder:bundled_encoder",
-        "openai": "recall.encoding.server:ServerEncoder",
-    },
-    "reranker": {},
     "broker": {"mqtt": "notifier.mqtt:MqttBroker"},
-    "layout": dict.fromkeys(("cursor-memory", "openclaw", "jsonl"), "gateway_memory.transfer.layouts:read_layout"),
-    "command": {},
     "surface": {
         "page": "gateway_memory.serving.page.mount:page_routes",
         "mcp": "gateway_memory.serving.mcp:mcp_routes",
         "proxy": "gateway_memory.serving.proxy.mount:proxy_routes",
     },
 }
-"""Our own parts, as entry points: name and `module:function`."""
+"""Those of our own parts that `make` makes, as entry points: name and `module:function`.
+
+Our encoders stand in `recall/settings.py`, our layouts in `transfer/layouts.py`, our commands in
+`commands/dispatch.py`.
+"""
 
 
 class Reranker(Protocol):
@@ -152,7 +149,8 @@ class Surface(Protocol):
 
 def names(kind: Kind) -> list[str]:
     """Return the names of a kind: ours, then those of installed packages."""
-    return [*OWN[kind], *(name for name in brought(kind) if name not in OWN[kind])]
+    ours = OWN.get(kind, {})
+    return [*ours, *(name for name in brought(kind) if name not in ours)]
 
 
 def make(kind: Kind, name: str, *arguments: object) -> Any:
@@ -161,7 +159,7 @@ def make(kind: Kind, name: str, *arguments: object) -> Any:
     Raises:
         LookupError: no package brings it, several do, or it failed; the text says which.
     """
-    if name in OWN[kind]:
+    if name in OWN.get(kind, {}):
         return resolve_name(OWN[kind][name])(*arguments)
     entry = part_of(kind, name)
     try:
