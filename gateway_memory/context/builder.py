@@ -263,9 +263,10 @@ class ContextBuilder:
         await self._search(reply)
         self._take_pending(reply)  # updates that came during the search, and lines that the comparison found deleted
         await self._read_what_holds(reply)
-        with reply.timed("rerank"):
-            seconds = min(reply.within(_RERANK_WITHIN), reply.left(_SEARCH_UNTIL))
-            reply.hits = await reranked(self.runner, self.rerank, message, reply.hits, seconds)
+        if self.rerank is not None:
+            with reply.timed("rerank"):
+                seconds = min(reply.within(_RERANK_WITHIN), reply.left(_SEARCH_UNTIL))
+                reply.hits = await reranked(self.runner, self.rerank, message, reply.hits, seconds)
         self._inject_changes(reply)
         await self._inject_updates(reply)
         await self._inject_memories(reply)
