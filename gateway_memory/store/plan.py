@@ -1,4 +1,4 @@
-"""Memories as they are stored, what of them waits for a review, and the write-ahead plans that change them."""
+"""The write-ahead plans that change memories, and what caused them."""
 
 import json
 from collections.abc import Iterator
