@@ -29,10 +29,10 @@ NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
-CHANGED, CHANGED_PLAINLY, ASKED = 1.2, 2.0, 0.3
+CHANGED, CHANGED_PLAINLY, ASKED = 2.0, 2.8, 1.4
 # How much the newer statement alone must tell of a change (`Meaning.change`) for that, and one that is worth nothing
 # else: two events of a kind, or two wishes, are alike in form, and both stand.
-MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.0, 0.1, 0.4
+TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, -0.5
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
@@ -192,7 +192,7 @@ def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effe
     """
     telling = candidate.telling or 0.0
     is_wish = traits_of(candidate.category).directive
-    if odds is None or is_wish or odds < ASKED or telling < MAY_TELL_OF_CHANGE or read(candidate.content).asks:
+    if odds is None or is_wish or odds < ASKED or read(candidate.content).asks:
         return None
     if candidate.only_as and telling < TELLS_ONLY_OF_CHANGE:
         return None
