@@ -1,5 +1,6 @@
 """`/memory` as one guesses it: which command is reached, and what is proposed where none is."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -112,22 +113,44 @@ async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str,
 
 
 @pytest.mark.lengthy
-async def test_sixty_guesses_of_another_hand_are_done_or_proposed(tmp_path: Path) -> None:
-    path = Path(__file__).parents[1] / "data" / "guesses_by_another_hand.txt"
-    rows = [re.split(r" {2,}", line) for line in path.read_text("utf-8").splitlines() if line.startswith("/")]
-    missed: dict[str, list[str]] = {"en": [], "zh": []}
+async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> None:
+    """benchmarks/train_commands.py has seen none of these."""
+    path = Path(__file__).parents[1] / "data" / "typed_apart.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    met: dict[str, list[str]] = {"en": [], "zh": []}
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        for typed, meant in rows:
-            language = "zh" if re.search("[一-鿿]", typed) else "en"
-            session = await memory.start_session(f"of {language}", user=OWNER)
+        session = await memory.start_session("one", user=OWNER)
+        for row in rows:
+            typed = f"/memory {row['text']}"
+            await memory.command(session, "/memory resume")
             read = dispatch.read(typed)
             assert read is not None
-            names = [read.command.name] if read.command else proposed(await memory.command(session, typed))
-            found = [find(name) for name in names]
-            if meant not in [command.name for command in found if command]:
-                missed[language].append(typed)
+            names = proposed(await memory.command(session, typed))
+            done = [read.command] if read.command else []
+            if {command.name for command in (*map(find, names), *done) if command}.intersection(row["commands"]):
+                met["zh" if re.search("[一-鿿]", typed) else "en"].append(typed)
     assert len(rows) == 120
-    assert all(len(each) <= 5 for each in missed.values()), missed
+    assert all(len(each) >= 55 for each in met.values()), met
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("what's stored", "list"), ("都有哪些命令", "帮助"), ("forget the whole lot", "clear")],
+)
+async def test_what_is_rather_meant_stands_below_the_answer(tmp_path: Path, typed: str, meant: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        assert proposed(await memory.command(session, f"/memory {typed}")) == [meant]
+
+
+async def test_a_sentence_that_begins_like_an_alias_is_asked_about(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        answer = await memory.answer(session, "/memory keep this between us")
+        assert answer
+        assert not answer.done
+        assert {"remember", "pause"} <= set(proposed(answer.text))
+        assert (await memory.record(session, "list"))["memories"] == []
 
 
 async def test_what_is_named_behind_clear_is_forgotten(memory: GatewayMemory, session: Session) -> None:
