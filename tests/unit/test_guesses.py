@@ -2,11 +2,13 @@
 
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.commands import dispatch
@@ -102,13 +104,22 @@ async def test_three_commands_are_proposed_the_likeliest_first(
     assert len(answer) < 430
 
 
+async def with_encoder(memory: GatewayMemory) -> Session:
+    """Return a session of a memory whose encoder is loaded: it then tells what words alone can't."""
+    session = await memory.start_session("one", user=OWNER)
+    until = time.monotonic() + seconds(30)
+    while "forget" not in proposed(await memory.command(session, "/memory abolish 3")):
+        assert time.monotonic() < until, "the encoder did not load"
+    return session
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("destroy", "forget"), ("combine my accounts", "link"), ("tomorrow's meetings", "coming"), ("销毁", "忘掉")],
 )
 async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str, meant: str) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
+        session = await with_encoder(memory)
         assert meant in proposed(await memory.command(session, f"/memory {typed}"))
 
 
@@ -119,7 +130,7 @@ async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> 
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     met: dict[str, list[str]] = {"en": [], "zh": []}
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
+        session = await with_encoder(memory)
         for row in rows:
             typed = f"/memory {row['text']}"
             await memory.command(session, "/memory resume")
@@ -139,13 +150,13 @@ async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> 
 )
 async def test_what_is_rather_meant_stands_below_the_answer(tmp_path: Path, typed: str, meant: str) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
+        session = await with_encoder(memory)
         assert proposed(await memory.command(session, f"/memory {typed}")) == [meant]
 
 
 async def test_a_sentence_that_begins_like_an_alias_is_asked_about(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
+        session = await with_encoder(memory)
         answer = await memory.answer(session, "/memory keep this between us")
         assert answer
         assert not answer.done
