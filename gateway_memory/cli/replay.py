@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import json
 import re
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -304,8 +305,8 @@ class Demo:
         for feature in (*FEATURES, "episodes"):
             with tempfile.TemporaryDirectory() as folder:
                 is_off = await _is_off(self._memory.config, feature, Path(folder))
-            shown.append(f"{feature}: {'off' if is_off else 'STILL ON'}")
-        return not any("STILL" in line for line in shown), "each switched off by config", "; ".join(shown)
+            shown.append(f"{'✓' if is_off else '✗'} {feature}")
+        return not any("✗" in each for each in shown), "each switched off by config", "  ".join(shown)
 
     async def _latency(self) -> _Result:
         median, replies = (_percentile(self._latencies, share) * 1000 for share in (0.5, 0.95))
@@ -318,7 +319,8 @@ class Demo:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201 - what the demo is for
+    tell(text)
+    sys.stdout.flush()  # it takes a while
 
 
 def _percentile(seconds: Sequence[float], share: float) -> float:

@@ -186,7 +186,10 @@ def _listed(wiki: _Wiki, sections: Sections, name: str) -> list[str]:
     }
     bullets = [wiki.bullet(line) for line in lines[name][:_LISTED]]
     if name == "ahead":
-        return [f"- {line.day}: {bullet[2:]}" for line, bullet in zip(sections.ahead, bullets, strict=False)]
+        return [
+            f"- {line.days.iso if line.days else ''}: {bullet[2:]}"
+            for line, bullet in zip(sections.ahead, bullets, strict=False)
+        ]
     return bullets
 
 
