@@ -1,6 +1,5 @@
 """The index in its own thread: damaged rows are replaced, locked ones tried again."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import retry
 from recall.rows.sql import Rows
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -86,13 +86,11 @@ class IndexThread:
     async def _retried(self, job: Callable[[], T], priority: int, seconds: float) -> T:
         """Run a job in the thread, again and again while another process has the rows locked."""
         until = time.monotonic() + seconds
-        while True:
-            try:
-                return await self._thread.submit(job, priority)
-            except RowsBusyError:
-                if time.monotonic() >= until:
-                    raise
-            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+
+        def pause(error: Exception, _: int) -> float | None:
+            return _LOCK_RETRY_SECONDS if isinstance(error, RowsBusyError) and time.monotonic() < until else None
+
+        return await retry(lambda: self._thread.submit(job, priority), pause)
 
 
 def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateway_memory.ground.network import Breaker
+    from gateway_memory.ground.policies import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
     from recall.rows.sql import Rows

@@ -15,7 +15,7 @@ from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, WorkspaceError, how_to_install
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.network import Breaker
+from gateway_memory.ground.policies import Breaker
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope

@@ -18,7 +18,7 @@ from patience import seconds
 
 import recall.recaller
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.ground.network import Breaker
+from gateway_memory.ground.policies import Breaker
 from recall import EmbedderSettings, EmbeddingError, Vectors
 from recall.encoding.encoder import BUNDLED, SAMPLES, Scale, bundled_encoder, scale_of
 from recall.encoding.server import ServerEncoder
@@ -163,12 +163,12 @@ async def test_what_is_no_number_has_no_vector(server: EmbeddingServer, settings
 
 async def test_a_server_that_keeps_failing_is_left_alone(server: EmbeddingServer, settings: EmbedderSettings) -> None:
     now = 0.0
-    breaker = Breaker(failures=3, open_seconds=30)
+    breaker = Breaker(failures=3, open_seconds=30, clock=lambda: now)
 
     def run() -> list[str]:
         nonlocal now
         kinds = []
-        encoder = ServerEncoder(settings, breaker=breaker, clock=lambda: now)
+        encoder = ServerEncoder(settings, breaker=breaker)
         server.always = lambda _: Fail(status=500)
         for at in (0.0, 1.0, 2.0, 3.0, 33.0, 34.0):
             now = at

@@ -1,10 +1,9 @@
 """Transactions in PostgreSQL, each as one job in a thread, with a deadline that holds whatever the server does."""
 
 import asyncio
-import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,7 +15,7 @@ from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.ground.databases import Database, Result
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.network import SERVER_BACKOFF_SECONDS, Breaker
+from gateway_memory.ground.policies import SERVER_BACKOFF_SECONDS, Breaker, backoff, retry
 from gateway_memory.ground.threads import Threads
 from gateway_memory.store.journal.sql import Scopes, SqlConnection, statements
 from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
@@ -115,6 +114,7 @@ _REFUSALS: Final = ("22", "23", "54")
 _ENOUGH: Final = (SilentError, PoolTimeout, PoolClosed, errors.QueryCanceled)
 """After these the server is not asked again at once: who waits has a deadline."""
 _APPLICATION: Final = "gateway-memory"
+_RESTS: Final = "PostgreSQL did not answer lately; it is tried again in a moment"
 
 
 def in_schema(schema: str) -> dict[str, Any]:
@@ -144,9 +144,9 @@ class UnreachableError(StoreError):
     """The server can't be reached, or does not answer."""
 
 
-def _is_loss(error: BaseException) -> bool:
+def _is_away(error: Exception) -> bool:
     """Return whether the server is away, or gives no connection."""
-    return not isinstance(error, psycopg.Error) or is_loss(error)
+    return isinstance(error, psycopg.OperationalError) and not isinstance(error, _COLLIDED) and is_loss(error)
 
 
 def failed(error: BaseException) -> StoreError:
@@ -267,7 +267,7 @@ class PostgresConnection:
 
     async def open(self) -> None:
         """Connect. Raises StoreError."""
-        await self._run(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
+        await self._guarded(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
         if self.unhurried is not self:
             await self._slow.open()
 
@@ -307,7 +307,7 @@ class PostgresConnection:
                 result = Transaction(connection).execute(query, values)
             return result.fetchall()
 
-        return await self._run(lambda: self._again(work))
+        return await self._run(work)
 
     async def shed(self) -> None:
         """Do nothing: the log is the server's."""
@@ -342,7 +342,7 @@ class PostgresConnection:
             connection.is_committing = False
             return result
 
-        return await self._run(lambda: self._again(transacted, waits=waits))
+        return await self._run(transacted, waits=waits)
 
     def _see(self, connection: _Connection, scopes: Scopes, *, waits: bool = True) -> None:
         """Let a transaction see the rows of these scopes, within limits."""
@@ -350,54 +350,56 @@ class PostgresConnection:
         milliseconds = (str(round(1000 * seconds)) for seconds in (lock_seconds, self._seconds))
         connection.execute(SEE_SOON, (connection.search_path, _names(scopes), *milliseconds))
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        if not self._breaker.allows(time.monotonic()):
-            raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")
-        loop = asyncio.get_running_loop()
+    async def _run(self, work: Callable[[_Connection], T], *, waits: bool = True) -> T:
+        """Run work with a connection in a thread, again where that can succeed."""
+        connection: _Connection | None = None
+
+        def attempt() -> T:
+            nonlocal connection
+            connection = None
+            with self._pool.connection() as given:
+                connection = given
+                return work(given)
+
+        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
+        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
+        # asked again, since whoever waits has a deadline.
+        def pause(error: Exception, tried: int) -> float | None:
+            if isinstance(error, _COLLIDED):
+                lock_tries = _LOCK_TRIES if waits else 1
+                most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
+                return backoff(tried, first=0.002, longest=4.0) if tried < most else None
+            # A connection that was lost before the end has changed nothing, as after a restart of the server.
+            unchanged = connection is None or (connection.closed and not connection.is_committing)
+            lost = isinstance(error, psycopg.OperationalError) and not isinstance(error, _ENOUGH)
+            return 0.0 if lost and unchanged and tried < _TRIES else None
+
+        return await self._guarded(attempt, pause)
+
+    async def _guarded(
+        self, attempt: Callable[[], T], pause: Callable[[Exception, int], float | None] = lambda *_: None
+    ) -> T:
+        """Run an attempt in a thread, unless the server is left alone. Raises StoreError."""
+        run = partial(asyncio.get_running_loop().run_in_executor, self._threads, attempt)
         try:
-            with self._metrics.timed(self._name):
-                result = await loop.run_in_executor(self._threads, work)
-        except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
-            collided = isinstance(error, _COLLIDED)
-            if isinstance(error, errors.QueryCanceled):
-                self._metrics.count("failures.postgres_statement")
-                log.warning("postgres.too_slow", seconds=self._seconds)
-            if isinstance(error, errors.LockNotAvailable):
-                self._metrics.count("failures.postgres_lock")
-            elif collided or _is_loss(error):
-                self._metrics.count("failures.postgres")
-            if _is_loss(error) and not collided:
-                self._breaker.failed(time.monotonic())
-                if not self._is_away:
-                    self._is_away = True
-                    log.error("postgres.away", error=type(error).__name__)
-            raise failed(error) from error
+            with self._breaker.guard(lambda: StoreError(_RESTS), _is_away), self._metrics.timed(self._name):
+                result = await retry(run, pause)
         except psycopg.Error as error:
+            self._note(error)
             raise failed(error) from error
-        self._breaker.succeeded()
         if self._is_away:
             self._is_away = False
             log.info("postgres.back")
         return result
 
-    def _again(self, work: Callable[[_Connection], T], *, waits: bool = True) -> T:
-        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
-        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
-        # asked again, since whoever waits has a deadline.
-        for tried in range(_TRIES):
-            connection: _Connection | None = None
-            try:
-                with self._pool.connection() as connection:
-                    return work(connection)
-            except _COLLIDED as error:
-                lock_tries = _LOCK_TRIES if waits else 1
-                most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
-                if tried >= most - 1:
-                    raise
-                time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
-            except psycopg.OperationalError as error:
-                # A connection that was lost before the end has changed nothing, as after a restart of the server.
-                unchanged = connection is None or (connection.closed and not connection.is_committing)
-                if not unchanged or isinstance(error, _ENOUGH) or tried == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
+    def _note(self, error: psycopg.Error) -> None:
+        if isinstance(error, errors.QueryCanceled):
+            self._metrics.count("failures.postgres_statement")
+            log.warning("postgres.too_slow", seconds=self._seconds)
+        if isinstance(error, errors.LockNotAvailable):
+            self._metrics.count("failures.postgres_lock")
+        elif _is_away(error) or isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+            self._metrics.count("failures.postgres")
+        if _is_away(error) and not self._is_away:
+            self._is_away = True
+            log.error("postgres.away", error=type(error).__name__)

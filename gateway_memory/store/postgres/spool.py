@@ -16,7 +16,7 @@ from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.ground.files import private_file
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.network import SERVER_BACKOFF_SECONDS
+from gateway_memory.ground.policies import SERVER_BACKOFF_SECONDS
 from gateway_memory.ground.texts import decoded
 from gateway_memory.store.disk.workspace import private_folder
 from gateway_memory.store.journal.arrivals import NewTurn, accept_all
