@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from extractor import clean, is_mostly_chinese, without_holes
-from gateway_memory.commands.sections import Line, Sections, Topic
+from gateway_memory.browsing.sections import Line, Sections, Topic
 from gateway_memory.edge.phrases import Language, say, texts
 
 MANIFEST: Final = ".gateway-memory-wiki.json"
