@@ -1,4 +1,4 @@
-"""Each number in the config does what the docs say; `benchmarks/keys.py` holds a key at its default, and its test fails."""
+"""Each number in the config has an effect; `benchmarks/keys.py` shows that these tests fail without it."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
 
 def config(**keys: Any) -> Config:
-    """A config of rules and words alone, with values at dotted keys below `memorySync`, whose dots are written as __."""
+    """A config of rules and words alone, with values at keys below `memorySync`, whose dots are written as __."""
     settings: dict[str, Any] = {"autoExtract": {"model": "rules"}, "autoRecall": {"embedder": {"provider": "none"}}}
     for key, value in keys.items():
         *path, last = key.split("__")
