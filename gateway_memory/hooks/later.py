@@ -6,7 +6,7 @@ A transcript of Claude Code or Cursor is parsed into exchanges (`edge/transcript
 import contextlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,7 +16,7 @@ from gateway_memory.edge.content import milliseconds_of, well_formed
 from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
 from gateway_memory.edge.session_key import session_types
-from gateway_memory.edge.transcript import Exchange, Part, parts_of, read_exchanges
+from gateway_memory.edge.transcript import Exchange, Part, read_exchanges
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
@@ -83,7 +83,7 @@ class _Keeping:
 
     def observations(self, exchange: Exchange) -> list[Observation]:
         """Return the observations of an exchange, none if they are switched off."""
-        return _observations(exchange.parts) if self._observe else []
+        return observations_of(exchange.parts) if self._observe else []
 
     def turn(self, exchange: Exchange, now: float) -> NewTurn:
         """Return the turn of an exchange, cleaned. now: epoch seconds."""
@@ -111,12 +111,7 @@ def read_last_message(journal: JournalInPlace, event: HookInput, at: float) -> N
             opened.observe(database, OWNER_KEY, event.session_id, _message("assistant", text), at)
 
 
-def observations_of(lines: Iterable[bytes]) -> list[Observation]:
-    """Return the observations of a transcript's lines, in Cursor's form or Claude Code's, of this session only."""
-    return _observations(parts_of(lines))
-
-
-def _observations(parts: Sequence[Part]) -> list[Observation]:
+def observations_of(parts: Sequence[Part]) -> list[Observation]:
     """Return what was said and done. A tool call is stored with its result, or alone if the result is missing."""
     observations: list[Observation] = []
     calls: dict[str, tuple[str, dict[str, Any]]] = {}

@@ -33,6 +33,11 @@ class _Names(tuple[str, ...]):
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in brought("layout")
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of other packages."""
+        return tuple(name for name in brought("layout") if not super(_Names, self).__contains__(name))
+
 
 LAYOUTS: Final = _Names(dict.fromkeys(("cursor-memory", "openclaw", "jsonl", *HISTORIES, "auto")))
 """What can be named: each of ours, and "auto"."""

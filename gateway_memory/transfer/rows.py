@@ -78,9 +78,9 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
 
 
 def _converted(raw: _Row, place: str, default_at: float) -> Item:
-    kind = raw.get("kind", raw.get("type"))
     if raw.get("deleted_at"):
         return Ignored(place=place, kind="deleted")
+    kind = raw.get("kind", raw.get("type"))
     scope = _text(raw, "scope")
     if kind == "note":
         return _note(raw, place, scope)
@@ -90,6 +90,9 @@ def _converted(raw: _Row, place: str, default_at: float) -> Item:
         return SummaryItem(place=place, scope=scope, record=_record(raw))
     if kind in ("memory", "fact", "past") or (kind in (None, *TYPES) and "content" in raw):
         return _memory(raw, place, scope, default_at)
+    if raw.get("kind") is not None:
+        name = short_name(str(kind))
+        raise ValueError(f"unknown kind {name}: expected memory, past, fact, note, summary, episode or review")
     return Ignored(place=place)
 
 

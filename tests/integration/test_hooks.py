@@ -16,6 +16,7 @@ from patience import seconds
 from thorough import sample
 
 from gateway_memory.edge.prompts import is_significant, own_command
+from gateway_memory.edge.transcript import parts_of
 from gateway_memory.hooks.editors import settings_of
 from gateway_memory.hooks.install import merged, without_ours
 from gateway_memory.hooks.later import observations_of
@@ -148,7 +149,7 @@ def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
 )
 def test_of_a_transcript_the_users_own_words_are_kept(text: str, marks: dict[str, bool], said: list[str]) -> None:
     line = {"role": "user", **marks, "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
-    seen = observations_of([json.dumps(line).encode()])
+    seen = observations_of(parts_of([json.dumps(line).encode()]))
     assert [each.content for each in seen] == said
     assert not is_significant(seen)
 
@@ -165,12 +166,16 @@ def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:
         return {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more}
 
     seen = observations_of(
-        [
-            line("assistant", use(1, "Read", file_path="/p/login.py"), use(2, "Bash", command="make test")),
-            line("user", result(1, "x" * 4321), result(2, "line one\nExit code 2", is_error=True)),
-            line("assistant", use(3, "Bash", command="make lint"), use(4, "Grep", pattern="retry_limit", path="src")),
-            line("user", result(4, "src/net.py:12")),
-        ]
+        parts_of(
+            [
+                line("assistant", use(1, "Read", file_path="/p/login.py"), use(2, "Bash", command="make test")),
+                line("user", result(1, "x" * 4321), result(2, "line one\nExit code 2", is_error=True)),
+                line(
+                    "assistant", use(3, "Bash", command="make lint"), use(4, "Grep", pattern="retry_limit", path="src")
+                ),
+                line("user", result(4, "src/net.py:12")),
+            ]
+        )
     )
     assert [(each.kind, each.content) for each in seen] == [
         ("tool", "/p/login.py (4321 characters)"),

@@ -14,9 +14,9 @@ from served import service, written
 
 from extractor import Candidate
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.store.postgres import storage
 from gateway_memory.store.summaries import read_records
 from gateway_memory.testing import Clock, ScriptedModel
+from recall.rows.postgres import PostgresRows
 
 NOW = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
@@ -149,7 +149,7 @@ async def test_an_opening_looks_so_many_days_ahead(tmp_path: Path, days: int, sh
 
 def slow(provider: Provider, workspace: Path, **keys: Any) -> GatewayMemory:
     """A memory whose model never answers."""
-    provider.always = lambda _: Say(after=asyncio.Event())
+    provider.always = lambda _: Say(text="{}", after=asyncio.Event())
     url = {"model": "small", "baseUrl": f"{provider.url}/v1", "maxDailyExtractions": 100}
     return GatewayMemory(config(autoExtract=url, sessions__summaryModel="small", **keys), workspace)
 
@@ -224,8 +224,12 @@ async def test_an_index_in_postgresql_has_the_bounds_of_the_keys(
     tmp_path: Path, postgres_schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, Any] = {}
-    make = storage.PostgresRows
-    monkeypatch.setattr(storage, "PostgresRows", lambda *a, **values: given.update(values) or make(*a, **values))
+
+    def make(*arguments: Any, **values: Any) -> PostgresRows:
+        given.update(values)
+        return PostgresRows(*arguments, **values)
+
+    monkeypatch.setattr("gateway_memory.store.postgres.storage.PostgresRows", make)
     store = {"backend": "postgres", "schema": postgres_schema, "residentRows": 2000, "largeScopeRows": 3000}
     async with GatewayMemory(config(store=store), tmp_path):
         assert (given["resident_rows"], given["large_rows"]) == (2000, 3000)
