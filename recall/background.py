@@ -83,7 +83,7 @@ class Background:
         # Without pending rows, a short-lived process needs no encoder.
         if not self._embedder.started and not await self._count():
             return
-        await self._embed_all(await self._loaded())
+        await self._embed_all(await self._load())
 
     async def _count(self, priority: int = BACKGROUND) -> int:
         return await self._thread.run(lambda index: index.rows.totals()[1], priority)
@@ -91,7 +91,7 @@ class Background:
     async def _remove(self) -> bool:
         return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)
 
-    async def _loaded(self) -> "Encoder":
+    async def _load(self) -> "Encoder":
         try:
             return await self._embedder.loaded()
         except RecallError:
@@ -106,7 +106,7 @@ class Background:
             RecallError: it failed in between.
         """
         try:
-            encoder = await self._loaded()
+            encoder = await self._load()
         except RecallError:  # the embedder has logged it, and lexical search works
             return
         await self._embed_all(encoder)

@@ -52,7 +52,7 @@ class IndexThread:
 
         self._thread.start()
         try:
-            self.index, made = await self._retried(job, WRITE, _OPEN_TIMEOUT_SECONDS)
+            self.index, made = await self._retry(job, WRITE, _OPEN_TIMEOUT_SECONDS)
         except RecallError:
             await self._thread.close()
             raise
@@ -81,9 +81,9 @@ class IndexThread:
             RecallError: the index is not open, cannot be read or written, or was locked for so long (by default 30 s).
         """
         seconds = _LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
-        return await self._retried(partial(_guarded, job, self.opened()), priority, seconds)
+        return await self._retry(partial(_guarded, job, self.opened()), priority, seconds)
 
-    async def _retried(self, job: Callable[[], T], priority: int, seconds: float) -> T:
+    async def _retry(self, job: Callable[[], T], priority: int, seconds: float) -> T:
         """Run a job in the thread, again and again while another process has the rows locked."""
         until = time.monotonic() + seconds
 

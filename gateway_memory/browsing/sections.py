@@ -167,7 +167,7 @@ def sections_of(
         about=_lines(about, last),
         likes=_lines(likes),
         wishes=_lines(wishes),
-        ahead=sorted((_dated(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
+        ahead=sorted((_date_line(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
         people=people,
         projects=projects,
         topics=[topic for topic in topics if topic.kind in ("place", "topic")],
@@ -194,12 +194,12 @@ def _day_ahead(memory: MemoryRecord, today: date, day_of: Callable[[float], date
 
 
 def _topic(name: Named, known: Sequence[MemoryRecord], days: Mapping[str, date]) -> Topic:
-    lines = [_dated(known[index], days) for index in name.texts]
+    lines = [_date_line(known[index], days) for index in name.texts]
     lines.sort(key=lambda line: -line.at)
     return Topic(name=name.name, kind=name.kind, relation=name.relation, lines=lines)
 
 
-def _dated(memory: MemoryRecord, days: Mapping[str, date]) -> Line:
+def _date_line(memory: MemoryRecord, days: Mapping[str, date]) -> Line:
     return replace(line_of(memory), day=days.get(memory.id))
 
 

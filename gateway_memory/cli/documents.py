@@ -289,7 +289,7 @@ def run_edit(args: argparse.Namespace) -> int:
     path, kept = folder / Path(args.document).name, False
     try:
         write_private(path, base.encode("utf-8", "surrogateescape"))
-        mine = _edited(editor, path)
+        mine = _edit(editor, path)
         if mine == base:
             tell("nothing was changed (an editor that returns at once must wait, as in EDITOR='code --wait')")
             return 0
@@ -309,7 +309,7 @@ def run_edit(args: argparse.Namespace) -> int:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _edited(editor: list[str], path: Path) -> str:
+def _edit(editor: list[str], path: Path) -> str:
     """Return the text of a file after its editor has ended. Raises UsageError if it did not end well."""
     before = signal.signal(signal.SIGINT, lambda *_: None)  # it is the editor's
     try:

@@ -195,10 +195,10 @@ def run_db(args: argparse.Namespace) -> int:
     """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
     settings = load_config(args.config).for_agent(args.agent).store
     with _with_extra():
-        return _carried_out(args, dsn_of(settings), shards_of(settings), settings)
+        return _carry_out(args, dsn_of(settings), shards_of(settings), settings)
 
 
-def _carried_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
+def _carry_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
     from gateway_memory.store.postgres import schema
     from gateway_memory.store.postgres.shards import spread
 

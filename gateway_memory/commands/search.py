@@ -219,11 +219,11 @@ def _answer(ports: CommandPorts, session: Session, hits: Sequence[Hit], *, expla
         for hit in listed:
             lines.append(f"- {hit.id} · {hit.score:.2f} · {day_of(hit.at, zone)} · {one_line(hit.text)}")
             if explain and hit.kind not in ARCHIVED:
-                lines.append(_explained(hit, language))
+                lines.append(_explain(hit, language))
     return "\n".join(lines)
 
 
-def _explained(hit: Hit, language: Language) -> str:
+def _explain(hit: Hit, language: Language) -> str:
     """Return the terms of a hit's rank, largest first, and the evidence for its score."""
     parts = hit.parts
     if not parts:

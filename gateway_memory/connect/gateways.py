@@ -24,7 +24,7 @@ Keys = tuple[str, ...]
 _MISSING: Final = object()
 
 
-def _edited(path: Path) -> EditedFile:
+def _edit(path: Path) -> EditedFile:
     return EditedFile(path=path, record=path.with_name(f".{path.name}.gateway-memory"))
 
 
@@ -68,7 +68,7 @@ class Edit:
             UsageError: the file can't be edited safely. It is unchanged.
             OSError: a file can't be written.
         """
-        file = _edited(self.path)
+        file = _edit(self.path)
         document, before = document_of(self.path), file.read()
         after = self._joined(document)
         if after == document:
@@ -76,10 +76,10 @@ class Edit:
         self._check_plain(document, before)
 
         def recorded() -> dict[str, str | None]:
-            others = self._parted(document, file.known())
-            return {"before": before if before is None or others == document else _rendered(others)}
+            others = self._take_out(document, file.known())
+            return {"before": before if before is None or others == document else _render(others)}
 
-        file.write(before, _rendered(after), recorded)
+        file.write(before, _render(after), recorded)
 
     def disconnect(self) -> bool:
         """Take out what we set: byte for byte, or only our values if the file was edited. Return whether any was.
@@ -88,16 +88,16 @@ class Edit:
             UsageError: our values are in a file that can't be edited safely.
             OSError: a file can't be written.
         """
-        file = _edited(self.path)
+        file = _edit(self.path)
         if file.restore():
             return True
         document = document_of(self.path)
-        others = self._parted(document, file.known())
+        others = self._take_out(document, file.known())
         if others == document:
             file.record.unlink(missing_ok=True)
             return False
         self._check_plain(document, file.read())
-        file.write_others(_rendered(others))
+        file.write_others(_render(others))
         return True
 
     def _items(self, document: Mapping[str, Any]) -> dict[Keys, str]:
@@ -116,7 +116,7 @@ class Edit:
                 items.append(item)
         return result
 
-    def _parted(self, document: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    def _take_out(self, document: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document without what we set. Where the value is ours still, the recorded former one comes back."""
         result: dict[str, Any] = json.loads(json.dumps(document))
         before = object_of((known.get("before") or "").removeprefix("\ufeff"))  # the config before the first edit
@@ -197,7 +197,7 @@ def _at(document: Any, keys: Keys) -> Any:
     return document
 
 
-def _rendered(document: Mapping[str, Any]) -> str:
+def _render(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -225,7 +225,7 @@ class Block:
 
     def shown(self) -> list[str]:
         """See `Edit`."""
-        lines = _lines(_edited(self.path).read())
+        lines = _lines(_edit(self.path).read())
         places = self._places(lines)
         return [
             f"  {self.name}.{key} = {value}" + (f"  (was: {_value(lines[places[key]])})" if key in places else "")
@@ -237,7 +237,7 @@ class Block:
         """See `Edit`."""
         if not self.shown():
             return
-        file = _edited(self.path)
+        file = _edit(self.path)
         before = file.read()
         lines = _lines(before)
         places, head = self._places(lines), self._head(lines)
@@ -254,7 +254,7 @@ class Block:
 
     def disconnect(self) -> bool:
         """See `Edit`."""
-        file = _edited(self.path)
+        file = _edit(self.path)
         if file.restore():
             return True
         now, known = file.read(), file.known()

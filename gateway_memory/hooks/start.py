@@ -64,7 +64,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
     days = wanted["comingDays"]
     coming = ahead_of(lines, day_now, day_now + timedelta(days=days), day)[:MOST] if days else []
     about = profile(others, passages, known.sides, day) if wanted["profileTokens"] else []
-    hits = _related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
+    hits = _find_related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
             memory=lines_that_hold(memory, known.lines, known.validity),
@@ -156,7 +156,7 @@ def _shared(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningM
     return opening_memories(permitted, day)
 
 
-def _related(
+def _find_related(
     lines: Sequence[Line], queries: Sequence[str], limit: int, now: float, zone: tzinfo | None
 ) -> list[OpeningMemory]:
     """Return the memories that are related to what the last session left open, one for each in turn."""

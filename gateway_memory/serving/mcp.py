@@ -528,7 +528,7 @@ class _Mounted:
             await self._until_the_end(self._app(scope, receive, send))
         else:
             body = await read_body(Request(scope, receive), self._service.limits)
-            await self._app(scope, _replayed(body, receive), send)
+            await self._app(scope, _replay(body, receive), send)
 
     async def _until_the_end(self, answering: Awaitable[None]) -> None:
         stream = asyncio.ensure_future(answering)
@@ -544,7 +544,7 @@ class _Mounted:
             stream.result()
 
 
-def _replayed(body: bytes, receive: asgi.Receive) -> asgi.Receive:
+def _replay(body: bytes, receive: asgi.Receive) -> asgi.Receive:
     """Return what gives a body that was read already, and then what else comes."""
     messages: list[asgi.Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -46,7 +46,7 @@ def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversat
         return (_shown(nodes[name].get("message"), zone) for name in conversations.path_to(last, parents))
 
     names, times = ("conversation_id", "id", "title"), ("create_time", "update_time")
-    return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, times, zone)
+    return _read_export(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, times, zone)
 
 
 def _shown(raw: Any, zone: tzinfo | None) -> conversations.Message | None:
@@ -77,7 +77,7 @@ def claude(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversati
                 yield conversations.Message(role=role, text=text, at=conversations.time_of(row.get("created_at"), zone))
 
     names, times = ("uuid", "name"), ("created_at", "updated_at")
-    yield from _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, times, zone)
+    yield from _read_export(path, "claude", ("chat_messages", list, "a list"), messages_of, names, times, zone)
 
 
 def open_webui(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversation | items.Problem]:
@@ -98,10 +98,10 @@ def open_webui(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conver
         return (conversations.message_of({**row, "content": text}, row.get("timestamp"), zone) for row, text in said)
 
     names, times = ("id", "title"), ("created_at", "updated_at")
-    return _exported(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
+    return _read_export(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
 
 
-def _exported(
+def _read_export(
     path: Path,
     source: str,
     content: tuple[str, type, str],

@@ -81,7 +81,7 @@ def _turn(
     said = spoken(well_formed(user.text), replies[-1].text if replies else "") if user else ""
     if user and user.text.strip() and not said:  # the host has woken its model
         return
-    message, reply = _cleaned(said, asked), _cleaned(reply)
+    message, reply = _clean(said, asked), _clean(reply)
     if not (message.strip() or reply.strip()):
         return
     at = next((each.at for each in ([user] if user else []) + replies if each.at), before or conversation.at)
@@ -102,7 +102,7 @@ def _turn(
     yield EpisodeItem(place=conversation.place, episode=episode)
 
 
-def _cleaned(text: str, asked: Sequence[str] = ()) -> str:
+def _clean(text: str, asked: Sequence[str] = ()) -> str:
     return clean(well_formed(text), asked=asked).text.strip()
 
 

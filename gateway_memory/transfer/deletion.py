@@ -103,7 +103,7 @@ def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
 
 
 @contextlib.contextmanager
-def _locked_exclusively(workspace: Path) -> Iterator[None]:
+def _lock_exclusively(workspace: Path) -> Iterator[None]:
     """Hold the workspace exclusively: no process has it open, and none can start."""
     with all_slots(workspace / STATE_FOLDER / "slots") as is_alone:
         if not is_alone:
@@ -227,7 +227,7 @@ class Deletion:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
         if not self.store.is_shared:
             return _survey(self.workspace, self._all(scope))
-        return _counted(self._tables(), self._all(scope))
+        return _count(self._tables(), self._all(scope))
 
     def delete(self, scope: Scope) -> Proof:
         """Delete all of a scope, and of those that are linked with it, and return the proof.
@@ -241,14 +241,14 @@ class Deletion:
         workspace = self.workspace
         if self.store.is_shared:
             tables, scopes = self._tables(), self._all(scope)
-            proof = Proof(before=_counted(tables, scopes), limits=_LIMITS)
+            proof = Proof(before=_count(tables, scopes), limits=_LIMITS)
             for server in tables:
                 server.erase(scopes)
-            proof.after = _counted(tables, scopes)
+            proof.after = _count(tables, scopes)
             return proof
         proof = Proof()
         try:
-            with _locked_exclusively(workspace), locked(workspace):
+            with _lock_exclusively(workspace), locked(workspace):
                 scopes = self._all(scope)
                 proof.before = _survey(workspace, scopes)
                 with _journal(workspace) as journal:
@@ -283,7 +283,7 @@ class Deletion:
         return [ScopeTables(each, self.store.schema) for each in (*servers, dsn)]
 
 
-def _counted(servers: "Sequence[ScopeTables]", scopes: Sequence[Scope]) -> dict[str, int]:
+def _count(servers: "Sequence[ScopeTables]", scopes: Sequence[Scope]) -> dict[str, int]:
     """Return how many rows scopes have over all servers, by table."""
     counts: dict[str, int] = {}
     for tables in servers:

@@ -83,7 +83,7 @@ def read_layout(layout: str, path: Path, zone: tzinfo | None = None, *, groups: 
 
 def _items(layout: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[Item]:
     if layout not in tuple(LAYOUTS):
-        yield from _installed(layout, path, zone)
+        yield from _read_installed(layout, path, zone)
     elif layout == "jsonl":
         if not path.is_file():
             raise UsageError(f"{path}: expected a file of JSON lines")
@@ -128,7 +128,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
         yield from _json_lines(log, zone)
 
 
-def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+def _read_installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     try:
         entry, number = part_of("layout", layout), 0
     except LookupError as error:

@@ -68,7 +68,7 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
         ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
     """
     row = _Row(raw, zone)
-    item = _converted(row, place, default_at)
+    item = _convert(row, place, default_at)
     if isinstance(item, Ignored | Problem | LeftOut):
         return item
     unknown = [f'the field "{short_name(name)}", which was left out' for name in row if name not in row.known]
@@ -77,7 +77,7 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
     return replace(item, unknown=tuple(unknown))
 
 
-def _converted(raw: _Row, place: str, default_at: float) -> Item:
+def _convert(raw: _Row, place: str, default_at: float) -> Item:
     if raw.get("deleted_at"):
         return Ignored(place=place, kind="deleted")
     kind = raw.get("kind", raw.get("type"))

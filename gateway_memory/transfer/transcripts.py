@@ -36,15 +36,15 @@ def claude_code(path: Path, zone: tzinfo | None) -> _Read:
     """Yield the sessions and the memory of a project's folder, of all projects (~/.claude), or of one file."""
     if path.is_dir() or path.suffix == ".md":
         yield from facts.topics(path, zone)
-    yield from _exchanged("claude-code", files_of(path, *CLAUDE_CODE) if path.suffix != ".md" else [])
+    yield from _read_sessions("claude-code", files_of(path, *CLAUDE_CODE) if path.suffix != ".md" else [])
 
 
 def cursor(path: Path, _: tzinfo | None) -> _Read:
     """Yield the sessions of Cursor: of its home (~/.cursor), of a project's folder, or of one file."""
-    return _exchanged("cursor", files_of(path, *CURSOR))
+    return _read_sessions("cursor", files_of(path, *CURSOR))
 
 
-def _exchanged(source: str, files: list[Path]) -> _Read:
+def _read_sessions(source: str, files: list[Path]) -> _Read:
     """Yield the sessions of transcripts, each exchange once: a branch begins with a copy of what it comes from."""
     known: set[str] = set()
     for file in files:

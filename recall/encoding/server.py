@@ -125,11 +125,11 @@ class ServerEncoder:
         except TimeoutError:
             raise EmbeddingError("timeout") from None
         except self._sdk.OpenAIError as error:
-            raise self._translated(error) from None
+            raise self._translate(error) from None
         except (AttributeError, IndexError, TypeError, ValueError):  # a proxy's page, a body cut off
             raise EmbeddingError("unreadable") from None
 
-    def _translated(self, error: Any) -> EmbeddingError:
+    def _translate(self, error: Any) -> EmbeddingError:
         if isinstance(error.__cause__, EmbeddingError):
             return error.__cause__
         if isinstance(error, self._sdk.APIStatusError):

@@ -184,8 +184,9 @@ async def test_a_hang_ends_within_the_bound(provider: Provider, settings: Extrac
     provider.always = lambda _: Hang()
     model = Model(replace(settings, timeout_seconds=0.3))
     try:
-        with pytest.raises(ModelError) as failed:
-            await contents(model)
+        async with asyncio.timeout(seconds(20)):
+            with pytest.raises(ModelError) as failed:
+                await contents(model)
         assert failed.value.kind == "timeout"
     finally:
         await model.close()

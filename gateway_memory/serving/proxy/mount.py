@@ -137,7 +137,7 @@ class Proxy:
         form = next((form for form in FORMS if form.path == path and raw is not None), None)
         body = _object(raw) if form and raw else None
         if form is None or body is None:
-            return await self._relayed(request, path, raw, Given(outcome=_NOBODY), None)
+            return await self._relay(request, path, raw, Given(outcome=_NOBODY), None)
         found, tag = without_tag(form, body)
         field_name = self._settings.user_field
         speaker = speaker_of(self._service.access, request.headers, found, path=token, tag=tag, user_field=field_name)
@@ -148,9 +148,9 @@ class Proxy:
         content = raw if changed is None else json.dumps(changed, separators=(",", ":")).encode()
         reading = Reading(form, streams=form.streams(found))
         family = speaker.family if speaker else ""
-        return await self._relayed(request, path, content, given, reading, family=family)
+        return await self._relay(request, path, content, given, reading, family=family)
 
-    async def _relayed(
+    async def _relay(
         self,
         request: Request,
         path: str,
@@ -206,7 +206,7 @@ class Proxy:
         message = asked.messages[-1] if asked.messages else self._replies.get(asked.previous)
         if message is None:
             return Given()
-        if asked.is_new and (answer := await _answered(memory, session, message)) is not None:
+        if asked.is_new and (answer := await _answer_command(memory, session, message)) is not None:
             self._ends.set(session.session_id, message.id)
             return Given(answer=answer)
         async with asyncio.timeout_at(deadline):
@@ -304,7 +304,7 @@ class Proxy:
             log.error("proxy.turn_not_kept", error=type(error).__name__)
 
 
-async def _answered(memory: GatewayMemory, session: Session, message: Message) -> str | None:
+async def _answer_command(memory: GatewayMemory, session: Session, message: Message) -> str | None:
     """Return the answer to a command, or None if the message is none. One that changes something runs once."""
 
     async def work() -> dict[str, Any]:

@@ -178,7 +178,7 @@ class _Recovery:
         gone: list[Any] = []
         if self._present:
             for table in tables.names:
-                for row in _selected(self._present, table):
+                for row in _select(self._present, table):
                     tables.put(table, row, self._path.name)
             tables.count_on(dict(self._present.execute("SELECT name, seq FROM sqlite_sequence")))
             tables.name(str(row[0]) for row in self._present.execute("SELECT journal FROM identity"))
@@ -339,7 +339,7 @@ class _Tables:
             save_memories(self._new, lost)
 
 
-def _selected(database: sqlite3.Connection, table: str) -> Iterator[_Row]:
+def _select(database: sqlite3.Connection, table: str) -> Iterator[_Row]:
     rows = database.execute(f"SELECT * FROM {table}")
     names = [column[0] for column in rows.description]
     for row in rows:

@@ -60,11 +60,11 @@ def apply_steps(database: sqlite3.Connection, path: Path, *, by_migration: bool 
     if not by_migration and _has_table(database, MIGRATION_TABLE):
         raise StoreError(f"{path}: a move into this memory was not completed; run the same `gateway-memory move` again")
     steps = STEPS.read()
-    if _applied(database, steps, path) == set(steps):
+    if _read_applied(database, steps, path) == set(steps):
         return
     with transaction(database):
         database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        applied = _applied(database, steps, path)  # another process may have migrated meanwhile
+        applied = _read_applied(database, steps, path)  # another process may have migrated meanwhile
         for name in [name for name in steps if name not in applied]:
             if name == FIRST and STEPS.takes_over(applied):
                 database.execute("DELETE FROM migrations")
@@ -102,7 +102,7 @@ def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
     return set(database.execute(query).fetchall())
 
 
-def _applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
+def _read_applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
     """Return the names of the steps that were applied. Raise StoreError where they are not those of this version."""
     if not _has_table(database, "migrations"):
         return set()

@@ -162,11 +162,11 @@ class PostgresSide(Side):
 
     @contextlib.contextmanager
     def _writing(self, part: str = "") -> Iterator[None]:
-        with _translated(part), self._connection.transaction():
+        with _translate(part), self._connection.transaction():
             yield
 
     def _reading(self) -> contextlib.AbstractContextManager[None]:
-        return _translated()
+        return _translate()
 
     def _tables(self) -> set[str]:
         query = SQL["scopes.all_tables"]
@@ -205,7 +205,7 @@ def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
 
 
 @contextlib.contextmanager
-def _translated(part: str = "") -> Iterator[None]:
+def _translate(part: str = "") -> Iterator[None]:
     """Translate errors; the server's own words may quote what was written."""
     try:
         yield

@@ -283,7 +283,7 @@ class SpooledTurns(PostgresTurns):
         if not turns:
             return 0
         try:
-            numbers = await self._accepted(turns)
+            numbers = await self._accept(turns)
         except (StoreRefusedError, StoreBusyError):
             sessions: dict[str, list[tuple[int, NewTurn]]] = {}
             for place, turn in turns:
@@ -300,7 +300,7 @@ class SpooledTurns(PostgresTurns):
             self._event_log.published(slot_name(self._slot.number))
         return len(turns)
 
-    async def _accepted(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+    async def _accept(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
         """Accept turns; return their numbers, by place."""
         numbers = await self.accept_all([turn for _, turn in turns], waits=False)
         return dict(zip((place for place, _ in turns), numbers, strict=True))
@@ -319,7 +319,7 @@ class SpooledTurns(PostgresTurns):
             if session in self._busy:
                 continue
             try:
-                numbers |= await self._accepted(turns)
+                numbers |= await self._accept(turns)
             except StoreBusyError:
                 self._busy[session] = asyncio.get_running_loop().time() + SERVER_BACKOFF_SECONDS
                 self._metrics.count("spool.held")
