@@ -105,12 +105,12 @@ class Notifier:
         """Commit now what was delivered to the sessions here; `run` does it in the background otherwise."""
         await self._receiver.commit()
 
-    async def drained(self, seconds: float) -> None:
+    async def drain(self, seconds: float) -> None:
         """If connected, wait until all events are sent, for some seconds. Then commit what was sent and received."""
         if self._state == "connected":
             try:
                 async with asyncio.timeout(seconds):
-                    await self._sender.drained()
+                    await self._sender.drain()
             except TimeoutError:
                 log.warning("notify.closed_early")
         await self._sender.mark_now()

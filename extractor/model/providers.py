@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
-from gateway_memory.ground.network import api_key, bounded_client, retry_after
+from gateway_memory.ground.network import api_key, open_client, retry_after
 
 from .prompt import estimate_tokens
 
@@ -81,7 +81,7 @@ def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
 
 
 def _client(sdk: Any, name: str, key: str, settings: ExtractorSettings) -> Any:
-    return bounded_client(sdk, name, settings, key, _MOST_BYTES, lambda: ModelError("too_large"))
+    return open_client(sdk, name, settings, key, _MOST_BYTES, lambda: ModelError("too_large"))
 
 
 class _OpenAI:

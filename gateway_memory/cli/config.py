@@ -16,7 +16,7 @@ from gateway_memory.config.serving import serve_options
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
-from gateway_memory.edge.session_key import KINDS
+from gateway_memory.edge.session_key import CHAT_KINDS
 from gateway_memory.errors import ConfigError, UsageError
 
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
@@ -40,8 +40,8 @@ def doubts(config: Config, environment: Mapping[str, str] = os.environ) -> Itera
 def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
     extract, mqtt, store = section.auto_extract, section.notify.mqtt, section.store
     for number, kind in enumerate(extract.exclude_session_types):
-        near = get_close_matches(kind, KINDS, n=1, cutoff=_NEAR)
-        if kind not in KINDS and near:
+        near = get_close_matches(kind, CHAT_KINDS, n=1, cutoff=_NEAR)
+        if kind not in CHAT_KINDS and near:
             yield ("autoExtract", "excludeSessionTypes", number), f'no session has this type; did you mean "{near[0]}"?'
     if extract.max_wait_seconds < extract.debounce_seconds:
         yield (

@@ -44,7 +44,7 @@ _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
 @dataclass(slots=True, kw_only=True)
-class Exchange:
+class EditorExchange:
     """A user's message and the final reply to it, without tool calls.
 
     id: that of the user's message. session: the one in which it was said first. at: epoch seconds, None if unknown.
@@ -79,7 +79,7 @@ class Exchange:
             self.reply = f"{self.reply}\n\n{well_formed(_REDACTED.sub('', text))}".strip()
 
 
-def read_exchanges(path: Path, session_id: str) -> list[Exchange]:
+def read_exchanges(path: Path, session_id: str) -> list[EditorExchange]:
     """Return the exchanges of a transcript, oldest first. Only the last one may not be complete.
 
     Raises:
@@ -93,7 +93,7 @@ def read_exchanges(path: Path, session_id: str) -> list[Exchange]:
         return exchanges_of(stream, session_id)
 
 
-def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[Exchange]:
+def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[EditorExchange]:
     """Return the exchanges of a transcript's lines, oldest first.
 
     A message has the same id wherever it stands: in its transcript, when that is rewritten, and in a copy.
@@ -111,9 +111,9 @@ class TranscriptReader:
     """
 
     def __init__(self, session_id: str, *, parts: bool = True) -> None:
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[EditorExchange] = []
         self._keeps_parts = parts
-        self._current: Exchange | None = None
+        self._current: EditorExchange | None = None
         self._session_id = session_id
         self._equal: Counter[tuple[str, str]] = Counter()
         """How many messages without an id have this time, or this session, and these words."""
@@ -135,7 +135,7 @@ class TranscriptReader:
             self._end()
             before = self._current.reply if self._current else ""
             session = _session(entry) or self._session_id
-            self._current = Exchange(
+            self._current = EditorExchange(
                 id=self._id(entry, message), session=session, at=_time(entry), user=message, before=before
             )
             self.exchanges.append(self._current)

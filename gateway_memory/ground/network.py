@@ -43,7 +43,7 @@ def api_key(provider: str, base_url: str, variable: str) -> str:
     return os.environ.get(variable or f"{provider.upper()}_API_KEY", "").strip()
 
 
-def bounded_client(
+def open_client(
     sdk: Any, name: str, settings: ServerSettings, key: str, most_bytes: int, too_large: Callable[[], Exception]
 ) -> Any:
     """Return a client of an SDK: its class `name`, in the module `openai` or `anthropic`. It tries nothing again.

@@ -16,7 +16,7 @@ from gateway_memory.edge.content import milliseconds_of, well_formed
 from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
 from gateway_memory.edge.session_key import session_types
-from gateway_memory.edge.transcript import Exchange, Part, read_exchanges
+from gateway_memory.edge.transcript import EditorExchange, Part, read_exchanges
 from gateway_memory.errors import UsageError
 from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
@@ -60,7 +60,7 @@ def feed(journal: JournalInPlace, event: HookInput, path: Path, now: float, *, r
     return keep.observations(pending[0]) if pending else []
 
 
-def _is_complete(exchange: Exchange, reached: Reached, last: object) -> bool:
+def _is_complete(exchange: EditorExchange, reached: Reached, last: object) -> bool:
     if reached == "stop" and not exchange.complete and isinstance(last, str) and last.strip():
         exchange.reply = well_formed(last)
         return True
@@ -81,11 +81,11 @@ class _Keeping:
         self._episode = kept and bool(episodes)
         self._observe = on["observations"]
 
-    def observations(self, exchange: Exchange) -> list[Observation]:
+    def observations(self, exchange: EditorExchange) -> list[Observation]:
         """Return the observations of an exchange, none if they are switched off."""
         return observations_of(exchange.parts) if self._observe else []
 
-    def turn(self, exchange: Exchange, now: float) -> NewTurn:
+    def turn(self, exchange: EditorExchange, now: float) -> NewTurn:
         """Return the turn of an exchange, cleaned. now: epoch seconds."""
         return NewTurn(
             turn_id=exchange.id,

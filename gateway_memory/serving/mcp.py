@@ -257,7 +257,7 @@ Confirm = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=50)]
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="YYYY-MM-DD")]
-Kind = Literal["memory", "note", "episode", "record", "observation"]
+FoundKind = Literal["memory", "note", "episode", "record", "observation"]
 
 
 class Confirmation(BaseModel):
@@ -281,7 +281,8 @@ def _add_tools(server: MCPServer, context_of: FindContext) -> None:  # noqa: C90
         since: Day | None = None,
         until: Day | None = None,
         kinds: Annotated[
-            list[Kind] | None, Field(description="default: memory, note, episode; records and observations on request")
+            list[FoundKind] | None,
+            Field(description="default: memory, note, episode; records and observations on request"),
         ] = None,
     ) -> Found:
         """Find what is remembered from earlier conversations: facts, and what was said. Best first.

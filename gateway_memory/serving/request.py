@@ -21,7 +21,7 @@ _NAMES: Final = frozenset({"id", "key", "speaker"})
 """Fields that say who and what. Two that differ in broken characters alone must not become the same."""
 
 
-async def parsed_body(request: Request, model: type[T], limits: LimitSettings) -> T:
+async def parse_body(request: Request, model: type[T], limits: LimitSettings) -> T:
     """Return the body of a request as its model.
 
     pydantic's parser takes no JSON that is nested more than some 200 deep.

@@ -11,7 +11,7 @@ from gateway_memory.ground.brought import brought, part_of
 from gateway_memory.ground.texts import json_of
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.headings import day_named
-from gateway_memory.transfer.detection import detected
+from gateway_memory.transfer.detection import detect
 from gateway_memory.transfer.items import (
     Ignored,
     Item,
@@ -52,7 +52,7 @@ def layout_of(path: Path) -> str:
     if not path.exists():
         raise UsageError(f"{path}: nothing that is known lies here, for there is no such file or folder")
     try:
-        layout = detected(path)
+        layout = detect(path)
         if not layout and path.suffix == ".jsonl" and path.is_file():
             layout = "jsonl"
         if not layout and any((path / name).exists() for name in ("daily", "facts.jsonl", "sessions.jsonl")):
@@ -88,7 +88,7 @@ def _items(layout: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Ite
         if not path.is_file():
             raise UsageError(f"{path}: expected a file of JSON lines")
         yield from _json_lines(path, zone)
-    elif layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
+    elif layout in HISTORIES and (layout != "openclaw" or detect(path) == "openclaw"):
         yield from read_history(layout, path, zone, groups=groups)
     else:
         yield from _workspace(layout, path, zone)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_memory.ground.network import api_key, bounded_client, retry_after
+from gateway_memory.ground.network import api_key, open_client, retry_after
 from gateway_memory.ground.policies import Breaker
 from recall.encoding.encoder import SAMPLES, scale_of, unit_rows
 from recall.settings import EmbedderSettings
@@ -59,7 +59,7 @@ class ServerEncoder:
         self._breaker = breaker or Breaker()
         self._loop = asyncio.new_event_loop()
         most = _ANSWER_BYTES + _VECTOR_BYTES * max(settings.batch_size, len(SAMPLES))
-        self._client = bounded_client(
+        self._client = open_client(
             openai, "AsyncOpenAI", settings, key or "none", most, lambda: EmbeddingError("too_large")
         )
         self.dimension = 0

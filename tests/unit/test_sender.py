@@ -118,7 +118,7 @@ async def test_an_event_leaves_as_it_is_announced_and_waits_for_no_acknowledgeme
         assert link.posted == [1, 2]
         assert sender.upto == 0
         link.acknowledge()
-        await sender.drained()
+        await sender.drain()
         assert (sender.upto, sender.sent) == (2, 2)
 
 
@@ -152,7 +152,7 @@ async def test_what_was_not_acknowledged_is_sent_again_over_the_next_connection(
     async with sending(sender, second):
         assert second.posted == [2, 3]
         second.acknowledge()
-        await sender.drained()
+        await sender.drain()
     assert (sender.upto, sender.sent) == (3, 3)
 
 

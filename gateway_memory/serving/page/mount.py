@@ -99,7 +99,7 @@ class _Routes:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._sign_in = SignIn(lambda agent: service.access.derived(agent, _PURPOSE))
+        self._sign_in = SignIn(lambda agent: service.access.derive(agent, _PURPOSE))
         self._notes: OrderedDict[str, list[Note]] = OrderedDict()
         self._done_once: OrderedDict[str, None] = OrderedDict()
         self._templates = Environment(

@@ -26,7 +26,7 @@ from gateway_memory.serving.app import TOKEN_PATH, Service, handled
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.proxy.conversation import (
     Asked,
-    Message,
+    ClientMessage,
     asked_of,
     begin_mark,
     digest,
@@ -103,7 +103,7 @@ class Turn:
 
     memory: GatewayMemory
     session: Session
-    message: Message
+    message: ClientMessage
     conversation: str
     home: Scope | None
     replaces: Sequence[str]
@@ -121,7 +121,7 @@ class Proxy:
         self._limits = replace(service.limits, body_bytes=settings.body_bytes)
         self._ends: Recent[str] = Recent()
         """The last message of each session."""
-        self._replies: Recent[Message] = Recent()
+        self._replies: Recent[ClientMessage] = Recent()
         """The message to which a stored reply with calls belongs."""
         self._said: Recent[deque[list[str]]] = Recent()
         """The newest exchanges of each person."""
@@ -304,7 +304,7 @@ class Proxy:
             log.error("proxy.turn_not_kept", error=type(error).__name__)
 
 
-async def _answer_command(memory: GatewayMemory, session: Session, message: Message) -> str | None:
+async def _answer_command(memory: GatewayMemory, session: Session, message: ClientMessage) -> str | None:
     """Return the answer to a command, or None if the message is none. One that changes something runs once."""
 
     async def work() -> dict[str, Any]:
