@@ -87,7 +87,7 @@ def migrate(source: Location, target: Location, *, progress: Callable[[int], obj
             "dump it with pg_dump and restore it" if from_server else "copy its folder while no process has it open"
         )
         raise UsageError(f"both configs say that the memory is {both}: {advice}")
-    from gateway_memory.store.postgres.scopes import PostgresSide
+    from gateway_memory.store.postgres.side import PostgresSide
     from gateway_memory.store.postgres.spool import waiting_in
 
     shared, in_folder = (source, target) if from_server else (target, source)

@@ -22,12 +22,13 @@ from gateway_memory.edge.phrases import fill, shown
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.disk.workspace import write_private
-from gateway_memory.transfer.deletion import Deletion, lines_of, places
+from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
 from gateway_memory.transfer.left_out import summary
+from gateway_memory.transfer.proof import lines_of, places
 
 # `gateway-memory read`: learn from conversations that were imported.
 

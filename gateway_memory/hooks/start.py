@@ -27,7 +27,8 @@ from gateway_memory.ground.times import date_of, day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
+from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE, text_from
 from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gateway_memory.ground.network import api_key, open_client, retry_after
 from gateway_memory.ground.policies import Breaker
-from recall.encoding.encoder import SAMPLES, scale_of, unit_rows
+from recall.encoding.scale import SAMPLES, scale_of, unit_rows
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gateway_memory.ground.logs import get_logger
-from recall.encoding.encoder import packed_type, unpacked
+from recall.encoding.vectors import packed_type, unpacked
 from recall.ranking.postings import Segment
 from recall.rows.postgres_large import text_of
 from recall.rows.server import SEE

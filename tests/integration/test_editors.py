@@ -14,7 +14,7 @@ from transcripts import ClaudeCode, Cursor, Transcript
 
 from gateway_memory.edge.transcript import exchanges_of, parts_of
 from gateway_memory.hooks.editors import joined_in
-from gateway_memory.hooks.later import observations_of
+from gateway_memory.hooks.feed import observations_of
 
 pytestmark = pytest.mark.slow
 

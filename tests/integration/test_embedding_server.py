@@ -20,7 +20,8 @@ import recall.recaller
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.ground.policies import Breaker
 from recall import EmbedderSettings, EmbeddingError, Vectors
-from recall.encoding.encoder import BUNDLED, SAMPLES, Scale, bundled_encoder, scale_of
+from recall.encoding.encoder import bundled_encoder
+from recall.encoding.scale import BUNDLED, SAMPLES, Scale, scale_of
 from recall.encoding.server import ServerEncoder
 
 LINES = [

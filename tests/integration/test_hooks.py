@@ -18,8 +18,8 @@ from thorough import sample
 from gateway_memory.edge.prompts import is_significant, own_command
 from gateway_memory.edge.transcript import parts_of
 from gateway_memory.hooks.editors import settings_of
+from gateway_memory.hooks.feed import observations_of
 from gateway_memory.hooks.install import merged, without_ours
-from gateway_memory.hooks.later import observations_of
 from gateway_memory.hooks.outcome import last_outcomes
 
 

@@ -47,8 +47,9 @@ LOCKERS_ASKED = "Which key opens my blue locker?"
 
 async def test_who_never_pauses_is_read_after_the_longest_wait(tmp_path: Path) -> None:
     model = ScriptedModel({})
-    settings = config(autoExtract__debounceSeconds=0.5, autoExtract__maxWaitSeconds=0.6)
-    async with GatewayMemory(settings, tmp_path, extract=model) as memory, asyncio.timeout(seconds(20)):
+    quiet = seconds(1)
+    settings = config(autoExtract__debounceSeconds=quiet, autoExtract__maxWaitSeconds=1.1 * quiet)
+    async with GatewayMemory(settings, tmp_path, extract=model) as memory, asyncio.timeout(10 * quiet):
         session = await memory.start_session("one", user=OWNER)
         while not model.calls:
             await memory.after_reply(session, user="My neighbour Tom bought a green tractor today", reply="I see.")

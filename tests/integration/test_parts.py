@@ -347,7 +347,7 @@ async def test_a_reranker_that_hangs_or_fails_changes_nothing(
 def test_a_broker_that_hangs_or_raises_is_said_by_doctor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.cli.doctor._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("gateway_memory.cli.broker_check._ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         mqtt = {"enabled": True, "workspaceId": "w", "host": "127.0.0.1", "port": listener.getsockname()[1]}
         path = tmp_path / "c.json5"

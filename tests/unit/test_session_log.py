@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.disk.own import DiskRecords
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.journal import records as session_log
 from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records

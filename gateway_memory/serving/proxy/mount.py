@@ -35,6 +35,7 @@ from gateway_memory.serving.proxy.conversation import (
     replaced_by,
     reply_mark,
 )
+from gateway_memory.serving.proxy.cross_origin import preflight, shared
 from gateway_memory.serving.proxy.forms import FORMS, Body, Form, Heard, OllamaChat, Reading
 from gateway_memory.serving.proxy.relay import (
     OUTCOME_HEADER,
@@ -132,7 +133,7 @@ class Proxy:
         if not is_path(path):
             raise ServiceError("not_found", "there is nothing here")
         if request.method == "OPTIONS":
-            return _preflight(request.headers)
+            return preflight(request.headers)
         raw = await read_body(request, self._limits) if request.method == "POST" else None
         form = next((form for form in FORMS if form.path == path and raw is not None), None)
         body = _object(raw) if form and raw else None
@@ -169,7 +170,7 @@ class Proxy:
             return Response(json.dumps(problem), 502, {OUTCOME_HEADER: given.outcome}, _JSON)
         keeps = given.finish if answer.status_code == 200 else None  # noqa: PLR2004 - OK
         response = Relayed(answer, given.outcome, reading if keeps else None, keeps)
-        response.raw_headers += [(name.encode(), value.encode("latin-1")) for name, value in _shared(request.headers)]
+        response.raw_headers += [(name.encode(), value.encode("latin-1")) for name, value in shared(request.headers)]
         return response
 
     # What a request is given
@@ -345,26 +346,6 @@ def _own(form: Form, body: Body, text: str) -> Response:
         return Response(json.dumps(form.answer(body, text)), headers=headers, media_type=_JSON)
     kind = "application/x-ndjson" if isinstance(form, OllamaChat) else "text/event-stream"
     return Response(b"".join(form.answered(body, text)), headers=headers, media_type=kind)
-
-
-# Web pages, such as a chat client in a browser, may call the proxy with a token in the path.
-
-
-def _shared(headers: Headers) -> list[tuple[str, str]]:
-    origin = headers.get("origin", "")
-    return [("access-control-allow-origin", origin), ("vary", "origin")] if origin else []
-
-
-def _preflight(headers: Headers) -> Response:
-    allowed = {"access-control-allow-methods": "GET, POST", "access-control-max-age": "600"}
-    return Response(
-        status_code=204,
-        headers={
-            **dict(_shared(headers)),
-            **allowed,
-            "access-control-allow-headers": headers.get("access-control-request-headers", ""),
-        },
-    )
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway_memory.errors import store_errors
 from gateway_memory.ground.databases import Database
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.own import DiskRecords
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.journal import opened
 from gateway_memory.store.journal.arrivals import NewTurn, accept
 from gateway_memory.store.journal.injected import add_injected, clear_injected

@@ -19,19 +19,17 @@ from typing import Any, Final
 from gateway_memory.errors import SchemaFromFutureError, StoreError, UsageError, store_errors
 from gateway_memory.ground.files import private_file
 from gateway_memory.ground.logs import get_logger
-from gateway_memory.store.disk.replacing import rename
-from gateway_memory.store.disk.slots import alone
-from gateway_memory.store.disk.workspace import (
-    INDEX_FILE,
+from gateway_memory.store.disk.aside import (
     JOURNAL_FILE,
     SQLITE_SUFFIXES,
-    STATE_FOLDER,
     journals_aside,
     name_of_old_journal,
-    persist,
     set_journal_aside,
     settle_old_journals,
 )
+from gateway_memory.store.disk.replacing import rename
+from gateway_memory.store.disk.slots import alone
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, persist
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.memories import save_memories
 from gateway_memory.store.journal.pages import DamagedFile, shape_of

@@ -9,7 +9,8 @@ from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.ground.files import private_file
-from gateway_memory.store.disk.workspace import JOURNAL_FILE, STATE_FOLDER, journals_aside, private_folder
+from gateway_memory.store.disk.aside import JOURNAL_FILE, journals_aside
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 from gateway_memory.store.journal.sql import transaction
 from gateway_memory.store.steps import FIRST, Steps
 
