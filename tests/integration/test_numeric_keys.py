@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,18 @@ async def test_what_models_cost_is_told_by_the_prices(tmp_path: Path) -> None:
         assert await ledger.reserve(day, calls=10, tokens=10_000_000, wanted=10)
         await ledger.settle(day, reserved=10, input_tokens=1_000_000, output_tokens=100_000)
         assert "8.0" in str((await memory.record(session, "status"))["model"]["cost"])
+
+
+async def test_a_reply_waits_for_its_parts_as_long_as_the_key_says(tmp_path: Path) -> None:
+    async def rerank(query: str, texts: Sequence[str]) -> Sequence[float]:
+        await asyncio.sleep(1.5)  # its share of the default is .6 seconds
+        return [float("locker 1 " in text) for text in texts]
+
+    settings = config(autoRecall__timeoutMs=60_000, autoRecall__minScore=0, opening__enabled=False)
+    async with GatewayMemory(settings, tmp_path, rerank=rerank) as memory:
+        await told(memory, *LOCKERS)
+        context = await memory.before_reply(await memory.start_session("two", user=OWNER), LOCKERS_ASKED)
+        assert "locker 1 " in context.recalled[0].text
 
 
 async def test_no_more_memories_are_told_than_the_key_says(tmp_path: Path) -> None:
