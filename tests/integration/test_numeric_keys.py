@@ -116,6 +116,14 @@ async def test_no_more_is_quoted_than_the_keys_say(tmp_path: Path, key: str, val
         assert 1 <= len(quoted) <= most
 
 
+@pytest.mark.parametrize(("least", "quoted"), [(0.0, True), (1.0, False)])
+async def test_nothing_is_quoted_below_the_score_of_the_key(tmp_path: Path, least: float, quoted: bool) -> None:  # noqa: FBT001
+    async with GatewayMemory(config(autoRecall__episodes__minScore=least, opening__enabled=False), tmp_path) as memory:
+        await told(memory, TALKS[0][0], reply=TALKS[0][1])
+        context = await memory.before_reply(await memory.start_session("two", user=OWNER), TALKS_ASKED)
+        assert ("[Earlier Conversations]" in context.text) is quoted
+
+
 async def test_no_more_updates_wait_than_the_key_says(tmp_path: Path) -> None:
     async with GatewayMemory(config(notify__maxPendingUpdates=2), tmp_path) as memory:
         listener = await memory.start_session("listener", user=OWNER)
