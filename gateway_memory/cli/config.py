@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -25,19 +25,19 @@ _NEAR = 0.7
 _DEFAULTS: KeyPath = ("agents", "defaults", "memorySync")
 
 
-def doubts(config: Config, environment: Mapping[str, str] = os.environ) -> Iterator[tuple[KeyPath, str]]:
+def doubts(config: Config) -> Iterator[tuple[KeyPath, str]]:
     """Yield the path of each value that would not do what it says on this machine, and what to do."""
-    known = set(_of_section(config.defaults, environment))
+    known = set(_of_section(config.defaults))
     yield from (((*_DEFAULTS, *path), message) for path, message in sorted(known, key=str))
     for number, section in enumerate(config.agents.values()):
-        new = set(_of_section(section, environment)) - known
+        new = set(_of_section(section)) - known
         yield from (
             (("agents", "list", number, "memorySync", *path), message) for path, message in sorted(new, key=str)
         )
     yield from _of_service(config)
 
 
-def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+def _of_section(section: MemorySync) -> Iterator[tuple[KeyPath, str]]:
     extract, mqtt, store = section.auto_extract, section.notify.mqtt, section.store
     for number, kind in enumerate(extract.exclude_session_types):
         near = get_close_matches(kind, CHAT_KINDS, n=1, cutoff=_NEAR)
@@ -65,7 +65,7 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
     yield from (
         (path, "the environment variable that it names is not set here")
         for path, name in named
-        if name and name not in environment
+        if name and name not in os.environ
     )
 
 

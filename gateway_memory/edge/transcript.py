@@ -7,7 +7,7 @@ have neither: a user's text begins with its time, to the minute, and `turn_ended
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -99,8 +99,9 @@ def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[EditorExchange
     A message has the same id wherever it stands: in its transcript, when that is rewritten, and in a copy.
     """
     reader = TranscriptReader(session_id)
-    for entry in _entries(lines):
-        reader.take(entry)
+    for line in lines:
+        if entry := object_of(line):
+            reader.take(entry)
     return reader.exchanges
 
 
@@ -167,18 +168,6 @@ class TranscriptReader:
         key = (stamp[0] if stamp else self._session_id, clean(message[:_COMPARED]).text)
         self._equal[key] += 1
         return hashlib.blake2b("\0".join((*key, str(self._equal[key]))).encode(), digest_size=16).hexdigest()
-
-
-def parts_of(lines: Iterable[bytes]) -> list[Part]:
-    """Return the content parts of a transcript's lines that were said or done in this session."""
-    return [part for entry in _entries(lines) for part in _parts(entry)]
-
-
-def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        entry = object_of(line)
-        if entry and _is_said(entry):
-            yield entry
 
 
 def _is_said(entry: dict[str, Any]) -> bool:
