@@ -131,6 +131,16 @@ async def test_no_more_updates_wait_than_the_key_says(tmp_path: Path) -> None:
         assert listener.pending.inbox.dropped == 3
 
 
+@pytest.mark.parametrize(("hours", "told_of"), [(1, 1), (3, 0)])
+async def test_an_update_waits_no_longer_than_the_key_says(tmp_path: Path, hours: int, told_of: int) -> None:
+    clock = Clock(NOW)
+    async with GatewayMemory(config(notify__pendingMaxAgeSeconds=7200), tmp_path, clock=clock) as memory:
+        listener = await memory.start_session("listener", user=OWNER)
+        await told(memory, LOCKERS[0])
+        clock.turn(hours=hours)
+        assert len((await memory.before_reply(listener, "anything new?")).updates) == told_of
+
+
 async def test_events_are_kept_for_as_long_as_a_broker_keeps_them(tmp_path: Path) -> None:
     clock = Clock(NOW)
     settings = config(
