@@ -8,13 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway_memory import __version__
-from gateway_memory.cli.options import (
-    Parser,
-    check_folder,
-    in_shell,
-    language_of_shell,
-    tell,
-)
+from gateway_memory.cli.options import Parser, check_folder, in_shell, language_of_shell, tell
 from gateway_memory.cli.table import COMMANDS, add_arguments, sentence
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, fill, texts

@@ -8,13 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.cli.options import (
-    Parser,
-    add_project,
-    add_whose,
-    add_workspace,
-    in_shell,
-)
+from gateway_memory.cli.options import Parser, add_project, add_whose, add_workspace, in_shell
 from gateway_memory.commands.command import Command, Shell, Text
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.connect.proxy import HOSTS

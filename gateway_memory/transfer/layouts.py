@@ -12,12 +12,7 @@ from gateway_memory.ground.texts import json_of
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.headings import day_named
 from gateway_memory.transfer.detection import detect
-from gateway_memory.transfer.items import (
-    Ignored,
-    Item,
-    LeftOut,
-    Problem,
-)
+from gateway_memory.transfer.items import Ignored, Item, LeftOut, Problem
 from gateway_memory.transfer.left_out import copied_from, files_below, with_left_out
 from gateway_memory.transfer.markdown_files import USER_FILE, read_markdown, time_of
 from gateway_memory.transfer.programs import HISTORIES, read_history

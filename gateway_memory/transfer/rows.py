@@ -17,10 +17,7 @@ from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
-from gateway_memory.store.markdown import (
-    MemoryType,
-    one_line,
-)
+from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.reviewed import Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
