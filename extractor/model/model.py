@@ -46,20 +46,18 @@ class Model:
     A request lasts at most `timeout_seconds`, and no further attempt begins that long after the first. The repair of an
     answer has a time of its own.
 
-    open: makes the provider. sleep: waits between attempts. clock: monotonic, in seconds.
+    sleep: waits between attempts. clock: monotonic, in seconds.
     """
 
     def __init__(
         self,
         settings: ExtractorSettings,
         *,
-        open: Callable[[ExtractorSettings], Provider] = open_provider,  # noqa: A002 - the natural name
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] | None = None,
         breaker: Breaker | None = None,
     ) -> None:
         self._settings = settings
-        self._open = open
         self._sleep = sleep
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._breaker = breaker or Breaker()
@@ -254,7 +252,7 @@ class Model:
     async def _opened(self) -> Provider:
         async with self._opening:
             if self._provider is None:
-                self._provider = await _aside(partial(self._open, self._settings))
+                self._provider = await _aside(partial(open_provider, self._settings))
             return self._provider
 
 
