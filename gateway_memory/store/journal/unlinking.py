@@ -20,7 +20,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
     removed = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
-    query = SQL["links.forgotten_turns"]
+    query = SQL["unlinking.forgotten_turns"]
     removed |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
     ids = json.dumps(sorted(removed))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
@@ -32,7 +32,7 @@ def delete_brought(database: Database, scope: str, source: str) -> None:
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
         if any(identity in plan for identity in removed):  # an undo would bring their texts back
             database.execute("DELETE FROM changes WHERE scope = ? AND receipt = ?", (source, number))
-    database.execute(SQL["links.delete_records"], (source, scope))
+    database.execute(SQL["unlinking.delete_records"], (source, scope))
 
 
 def _is_shared(body: str) -> bool:

@@ -16,7 +16,7 @@ def give(connection: psycopg.Connection[Any], schema: str, role: str) -> None:
     table. Of the steps, a host reads which are applied; the table of a migration is the owner's.
     """
     names = {"schema": sql.Identifier(schema), "role": sql.Identifier(role)}
-    for grant in SQL["schema.grants"].split("; "):
+    for grant in SQL["rights.grants"].split("; "):
         connection.execute(sql.SQL(grant).format(**names))
 
 
@@ -25,5 +25,5 @@ def missing(connection: psycopg.Connection[Any], schema: str, role: str) -> Sequ
 
     It is asked of the catalog, which every role may read, whatever it may do with the schema.
     """
-    rows = connection.execute(SQL["schema.missing_rights"], {"schema": schema, "role": role}).fetchall()
+    rows = connection.execute(SQL["rights.missing_rights"], {"schema": schema, "role": role}).fetchall()
     return [f"{privileges} on {name}" for privileges, name in rows]

@@ -96,7 +96,7 @@ class PostgresSide(Side):
         return _translate()
 
     def _tables(self) -> set[str]:
-        query = SQL["scopes.all_tables"]
+        query = SQL["side.all_tables"]
         return {str(row[0]) for row in self._all(query, (self._schema,))}
 
     def _add(self, part: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -107,7 +107,7 @@ class PostgresSide(Side):
 
     def _counting(self) -> list[tuple[str, str, str]]:
         """Return the tables that number their rows: table, column, and the name of the sequence."""
-        query = SQL["scopes.numbered"]
+        query = SQL["side.numbered"]
         return [row for row in self._all(query, (self._schema,)) if row[0] in PARTS]
 
 
