@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gateway_memory import Config, load_config
-from gateway_memory.cli import replay as demo
+from gateway_memory.cli import demo
 from gateway_memory.edge.phrases import SHELL_LANGUAGE
 
 pytestmark = [pytest.mark.over_postgres, pytest.mark.files]

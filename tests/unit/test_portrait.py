@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.commands.sections import Sections, line_of, sections_of
+from gateway_memory.browsing.sections import Sections, line_of, sections_of
 from gateway_memory.context.blocks import told
 from gateway_memory.ground.holds import coming
 from gateway_memory.store.memory_record import MemoryRecord

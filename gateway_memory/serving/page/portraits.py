@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.commands.sections import Line, Topic
+from gateway_memory.browsing.sections import Line, Topic
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.page.viewer import NothingHere, Values, Viewer
 

@@ -169,7 +169,7 @@ def sections_of(
         likes=_lines(likes),
         wishes=_lines(wishes),
         ahead=sorted(
-            (_dated(each, days) for each in known if each.id in days), key=lambda line: line.days or day_span(today)
+            (_date_line(each, days) for each in known if each.id in days), key=lambda line: line.days or day_span(today)
         ),
         people=people,
         projects=projects,
@@ -197,12 +197,12 @@ def _days_ahead(memory: MemoryRecord, today: date, day_of: Callable[[float], dat
 
 
 def _topic(name: Named, known: Sequence[MemoryRecord], days: Mapping[str, Span]) -> Topic:
-    lines = [_dated(known[index], days) for index in name.texts]
+    lines = [_date_line(known[index], days) for index in name.texts]
     lines.sort(key=lambda line: -line.at)
     return Topic(name=name.name, kind=name.kind, relation=name.relation, lines=lines)
 
 
-def _dated(memory: MemoryRecord, days: Mapping[str, Span]) -> Line:
+def _date_line(memory: MemoryRecord, days: Mapping[str, Span]) -> Line:
     return replace(line_of(memory), days=days.get(memory.id))
 
 
