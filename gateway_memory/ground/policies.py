@@ -5,8 +5,9 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import Final, TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState
 
 T = TypeVar("T")
 
@@ -25,15 +26,22 @@ async def retry(
 
     pause: is called with each failure and its number, from 1 on. It returns the seconds to wait, or None to raise it.
     """
-    for attempt in count(1):
-        try:
-            return await work()
-        except Exception as error:
-            seconds = pause(error, attempt)
-            if seconds is None:
-                raise
+    seconds: list[float] = []
+
+    def is_tried_again(state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        wanted = pause(error, state.attempt_number) if isinstance(error, Exception) else None
+        seconds[:] = [] if wanted is None else [wanted]
+        return wanted is not None
+
+    async def attempt() -> T:
+        return await work()
+
+    async def paused(seconds: float) -> None:
         await sleep(seconds)
-    raise AssertionError("unreachable")
+
+    trying = AsyncRetrying(retry=is_tried_again, wait=lambda _: seconds[0], sleep=paused, reraise=True)
+    return await trying(attempt)
 
 
 def backoff(attempt: int, *, longest: float, first: float = 0.5, least: float = 0.0) -> float:
