@@ -25,7 +25,7 @@ from pathlib import Path
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.observability.logs import configure_logging
-from gateway_memory.store.summaries import SessionRecord
+from gateway_memory.store.summaries import SessionRecord, line_of
 
 NAMES = "billing login search cache export import audit report mobile web queue worker index backup mail chat".split()
 VERBS = "uses needs replaces calls blocks writes reads moves".split()
@@ -162,7 +162,7 @@ def write_log(path: Path, records: int) -> None:
                 summary=f"session {number}: " + "what was done " * 25,
                 timestamp="2026-01-01T00:00:00Z",
             )
-            stream.write(record.to_line())
+            stream.write(line_of(record.fields()))
 
 
 def process(command: list[str], given: bytes = b"") -> bytes:

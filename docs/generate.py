@@ -25,7 +25,7 @@ from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.cli import quick_search
-from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
+from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
 from gateway_memory.config.keys import expected, known_keys, known_paths
 from gateway_memory.config.scan import KeyPath

@@ -24,6 +24,7 @@ __all__, __getattr__ = lazy(
             "asks_by_itself",
             "change_of",
             "clauses_of",
+            "direction_in",
             "does_of",
             "frame_of",
             "may_ask_in_clause",

@@ -29,6 +29,7 @@ from .meaning import asked_of_memory as asked_of_memory
 from .meaning import asks_by_itself as asks_by_itself
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
+from .meaning import direction_in as direction_in
 from .meaning import does_of as does_of
 from .meaning import frame_of as frame_of
 from .meaning import may_ask_in_clause as may_ask_in_clause

@@ -63,9 +63,10 @@ _LONGEST_STEP: Final = 6
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.8
-_KEEP_IN_PART: Final = 1.6  # of some clauses of a sentence, which asks or orders in others
+_KEEP_IN_PART: Final = 1.4  # of some clauses of a sentence, which asks or orders in others
+_OF_PART: Final = 0.9  # what they count, beside their message
 _IMPORTANT: Final = 3.0  # half of what is kept
-_KEEP_WITH_IT: Final = 1.1  # of more of them, of which those are a part
+_KEEP_WITH_IT: Final = 1.0  # of more of them, of which those are a part
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6
@@ -290,7 +291,8 @@ def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[st
     if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
         return None
     telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
-    if max(telling.values(), default=_KEEP_BESIDE) < _KEEP_IN_PART:
+    most = max(telling.values(), default=_KEEP_BESIDE)
+    if most < _KEEP_WITH_IT or _OF_PART * most + (1 - _OF_PART) * message.keep < _KEEP_IN_PART:
         return None
     # With the clauses on which it leans: 主要跑沈阳到广州 is what 老公 does.
     best = max((run for run, keep in telling.items() if keep >= _KEEP_WITH_IT), key=len)

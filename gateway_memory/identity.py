@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 from urllib.parse import quote
 
-from gateway_memory.config.identity import CHOSEN_IDS, Address, IdentitySettings, address_of, channel_name, normalized
+from gateway_memory.config.identity import CHOSEN_IDS, Address, IdentitySettings, address_of, channel_name, normalize
 from gateway_memory.edge.chats import Chat, chat_of_id, chat_of_key, plain_name
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import OWNER, Owner, Scope, Whose, is_name, resolve_scopes
@@ -111,7 +111,7 @@ def checked(facts: Facts) -> CheckedFacts:
         elif not value and value in ("", None) and each.name != "key":
             texts[each.name] = ""
         elif is_name(value):
-            texts[each.name] = normalized(value)
+            texts[each.name] = normalize(value)
         else:
             raise UsageError(f"{each.name}: expected text with a visible character and without control characters")
     texts |= {"channel": channel_name(texts["channel"]), "chat_type": texts["chat_type"].lower()}
@@ -219,7 +219,7 @@ def _claims(
     meant = [Address(channel=known.channel, account=known.account_id, sender=known.sender_id)] if sender else []
     meant += [Address(person=known.person)] if known.person else []
     named = False
-    people = [(normalized(name), entries, f"{_RULES}.people") for name, entries in settings.people.items()]
+    people = [(normalize(name), entries, f"{_RULES}.people") for name, entries in settings.people.items()]
     rules: list[tuple[Owner | str, tuple[str, ...], str]] = [(OWNER, settings.owner, f"{_RULES}.owner"), *people]
     for whose, entries, why in rules:
         for entry in entries:

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gateway_memory.browsing.lists import Lists
+from gateway_memory.browsing.portrait import Portraits
+from gateway_memory.browsing.reads import Browsing
 from gateway_memory.calls.calls import only_our_errors
 from gateway_memory.calls.memories import ReplyingCalls
 from gateway_memory.calls.shell import answer_request
-from gateway_memory.commands.browsing import Browsing
-from gateway_memory.commands.lists import Lists
-from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import Config, tuned
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError

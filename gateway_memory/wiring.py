@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from extractor import Model, has_model
+from gateway_memory.browsing.lists import Lists
+from gateway_memory.browsing.portrait import Portraits
+from gateway_memory.browsing.reads import Browsing
+from gateway_memory.browsing.trial import Trials
 from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.distiller import Distiller
@@ -22,17 +26,13 @@ from gateway_memory.capture.reader import Models, Reader
 from gateway_memory.capture.retention import Retention
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.capture.saver import Saver
-from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
-from gateway_memory.commands.lists import Lists
-from gateway_memory.commands.portrait import Portraits
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.context.start import SessionStarter
 from gateway_memory.context.subscriptions import Subscriptions
-from gateway_memory.context.trial import Trials
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime

@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from notifier.mqtt_login import Credentials, Kind, LinkError, credentials, tls_context
+from notifier.mqtt_login import Credentials, LinkError, LinkErrorKind, credentials, tls_context
 from notifier.settings import MqttSettings
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class _Client(aiomqtt.Client):
             raise
         except aiomqtt.MqttCodeError as error:
             code = error.rc.value if isinstance(error.rc, ReasonCode) else error.rc
-            kind: Kind = "credentials" if code in _NOT_ALLOWED else "refused"
+            kind: LinkErrorKind = "credentials" if code in _NOT_ALLOWED else "refused"
             raise LinkError(kind, f"the broker refused the connection: {error.rc}") from error
         except aiomqtt.MqttError as error:
             cause = error.__context__  # the OSError, where the socket could not be opened

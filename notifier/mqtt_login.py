@@ -8,13 +8,13 @@ from typing import Literal
 from notifier.events import NotifierError
 from notifier.settings import MqttSettings
 
-Kind = Literal["unreachable", "tls", "credentials", "refused", "subscribe", "lost"]
+LinkErrorKind = Literal["unreachable", "tls", "credentials", "refused", "subscribe", "lost"]
 
 
 class LinkError(NotifierError):
     """The broker can't be reached, refused, or the connection was lost; `kind` says which."""
 
-    def __init__(self, kind: Kind, message: str) -> None:
+    def __init__(self, kind: LinkErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 

@@ -7,9 +7,8 @@ from contextlib import AbstractAsyncContextManager, suppress
 from random import SystemRandom
 from typing import Final, TypeAlias
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
-
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import backoff, retry
 from notifier.events import Event, NotifierError
 from notifier.ports import EventLog, NotifierStatus, Ports, State
 from notifier.receiver import Receiver
@@ -19,6 +18,7 @@ from notifier.wire import Wire
 
 log = get_logger(__name__)
 
+_FIRST_RETRY_SECONDS: Final = 0.2
 _LONGEST_RETRY_SECONDS: Final = 30
 _LOSS_SECONDS: Final = 0.5
 """The longest wait after an established connection was lost: random, so that clients do not reconnect together."""
@@ -105,12 +105,12 @@ class Notifier:
         """Commit now what was delivered to the sessions here; `run` does it in the background otherwise."""
         await self._receiver.commit()
 
-    async def drained(self, seconds: float) -> None:
+    async def drain(self, seconds: float) -> None:
         """If connected, wait until all events are sent, for some seconds. Then commit what was sent and received."""
         if self._state == "connected":
             try:
                 async with asyncio.timeout(seconds):
-                    await self._sender.drained()
+                    await self._sender.drain()
             except TimeoutError:
                 log.warning("notify.closed_early")
         await self._sender.mark_now()
@@ -126,14 +126,12 @@ class Notifier:
             await asyncio.wait([receiving])
 
     async def _stay_connected(self) -> None:
-        waits = wait_random_exponential(multiplier=0.2, max=_LONGEST_RETRY_SECONDS)
-        retrying = retry_if_exception_type(Exception)
-        while True:
-            await AsyncRetrying(retry=retrying, wait=waits, before_sleep=self._note)(self._one_connection)
+        def pause(error: Exception, attempt: int) -> float:
+            self._disconnected(error, attempt)
+            return backoff(attempt, longest=_LONGEST_RETRY_SECONDS, first=_FIRST_RETRY_SECONDS)
 
-    def _note(self, state: RetryCallState) -> None:
-        if state.outcome and (error := state.outcome.exception()):
-            self._disconnected(error, state.attempt_number)
+        while True:
+            await retry(self._one_connection, pause)
 
     def _disconnected(self, error: BaseException, attempt: int) -> None:
         log.warning("notify.disconnected", reason=_kind(error), attempt=attempt)

@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
-from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
-
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import backoff, retry
 from notifier.events import Event, journal_of
 from notifier.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.ports import EventLog, Ports
@@ -184,23 +183,17 @@ class Receiver:
                 group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
 
     async def _forever(self, event: asyncio.Event, work: Callable[[], Awaitable[None]], pause: float) -> None:
-        def note(state: RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome else None
-            if error:
-                log.warning("notify.will_retry", error=type(error).__name__, attempt=state.attempt_number)
-                self._ports.on_error("notify", error)
+        def wait_longer(error: Exception, attempt: int) -> float:
+            log.warning("notify.will_retry", error=type(error).__name__, attempt=attempt)
+            self._ports.on_error("notify", error)
+            return backoff(attempt, longest=_LONGEST_RETRY_SECONDS)
 
-        waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
             await event.wait()
             if pause:
                 await asyncio.sleep(pause)
             event.clear()
-            try:
-                await work()  # the retrying object costs more than the work itself, so it is made only after a failure
-            except Exception as error:  # noqa: BLE001 - a full disk, a lock held for too long
-                log.warning("notify.will_retry", error=type(error).__name__, attempt=0)
-                await AsyncRetrying(wait=waits, before_sleep=note)(work)
+            await retry(work, wait_longer)  # a full disk, a lock held for too long
 
     async def commit(self) -> None:
         """Commit the events that were delivered, and up to which number each origin was received."""

@@ -62,7 +62,7 @@ class Sender:
         self._waiting = max(self._waiting, event.number)  # it is read when it is sent: it may be forgotten by then
         self._wake.set()
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Wait until all events are sent."""
         await self._idle.wait()
 

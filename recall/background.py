@@ -7,9 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
-
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import backoff, is_logged, retry
 from recall.embedder import Embedder, kind_of
 from recall.index_thread import IndexThread
 from recall.threads import BACKGROUND, WRITE
@@ -28,7 +27,7 @@ _log = get_logger(__name__)
 _READ_AT_ONCE = 256
 _FEW = 64
 _LOOK_SECONDS = 60.0
-_WAITS = wait_random_exponential(multiplier=0.5, max=60.0)
+_LONGEST_RETRY_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,18 +77,13 @@ class Background:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self._waiting.wait()
             self._waiting.clear()
-            await AsyncRetrying(
-                retry=retry_if_exception_type(RecallError),
-                wait=_wait,
-                before_sleep=_note,
-                sleep=asyncio.sleep,
-            )(self._once)
+            await retry(self._once, _pause)
 
     async def _once(self) -> None:
         # Without pending rows, a short-lived process needs no encoder.
         if not self._embedder.started and not await self._count():
             return
-        await self._embed_all(await self._loaded())
+        await self._embed_all(await self._load())
 
     async def _count(self, priority: int = BACKGROUND) -> int:
         return await self._thread.run(lambda index: index.rows.totals()[1], priority)
@@ -97,7 +91,7 @@ class Background:
     async def _remove(self) -> bool:
         return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)
 
-    async def _loaded(self) -> "Encoder":
+    async def _load(self) -> "Encoder":
         try:
             return await self._embedder.loaded()
         except RecallError:
@@ -112,7 +106,7 @@ class Background:
             RecallError: it failed in between.
         """
         try:
-            encoder = await self._loaded()
+            encoder = await self._load()
         except RecallError:  # the embedder has logged it, and lexical search works
             return
         await self._embed_all(encoder)
@@ -198,16 +192,12 @@ def batches(
         start = end
 
 
-def _wait(state: RetryCallState) -> float:
+def _pause(error: Exception, attempt: int) -> float | None:
     """Return the seconds to wait: at least what the server asks for, else longer each time."""
-    error = state.outcome.exception() if state.outcome else None
-    retry_after = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
-    return max(retry_after, _WAITS(state))
-
-
-def _note(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    # Attempts 1, 2, 4, 8, ... are logged.
-    if error is not None and state.attempt_number & (state.attempt_number - 1) == 0:
+    if not isinstance(error, RecallError):
+        return None
+    if is_logged(attempt):
         cause = error if isinstance(error, EmbeddingError) else error.__cause__ or error
-        _log.warning("recall.embedding_failed", error=kind_of(cause), attempt=state.attempt_number)
+        _log.warning("recall.embedding_failed", error=kind_of(cause), attempt=attempt)
+    least = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
+    return max(least, backoff(attempt, longest=_LONGEST_RETRY_SECONDS))

@@ -1,6 +1,5 @@
 """The index in its own thread: damaged rows are replaced, locked ones tried again."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import retry
 from recall.rows.sql import Rows
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -52,7 +52,7 @@ class IndexThread:
 
         self._thread.start()
         try:
-            self.index, made = await self._retried(job, WRITE, _OPEN_TIMEOUT_SECONDS)
+            self.index, made = await self._retry(job, WRITE, _OPEN_TIMEOUT_SECONDS)
         except RecallError:
             await self._thread.close()
             raise
@@ -81,18 +81,16 @@ class IndexThread:
             RecallError: the index is not open, cannot be read or written, or was locked for so long (by default 30 s).
         """
         seconds = _LOCK_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
-        return await self._retried(partial(_guarded, job, self.opened()), priority, seconds)
+        return await self._retry(partial(_guarded, job, self.opened()), priority, seconds)
 
-    async def _retried(self, job: Callable[[], T], priority: int, seconds: float) -> T:
+    async def _retry(self, job: Callable[[], T], priority: int, seconds: float) -> T:
         """Run a job in the thread, again and again while another process has the rows locked."""
         until = time.monotonic() + seconds
-        while True:
-            try:
-                return await self._thread.submit(job, priority)
-            except RowsBusyError:
-                if time.monotonic() >= until:
-                    raise
-            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+
+        def pause(error: Exception, _: int) -> float | None:
+            return _LOCK_RETRY_SECONDS if isinstance(error, RowsBusyError) and time.monotonic() < until else None
+
+        return await retry(lambda: self._thread.submit(job, priority), pause)
 
 
 def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:

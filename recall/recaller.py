@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateway_memory.ground.network import Breaker
+    from gateway_memory.ground.policies import Breaker
     from recall.encoding.encoder import Encoder
     from recall.index.index import Index
     from recall.rows.sql import Rows
@@ -223,7 +223,7 @@ class Recaller:
         prepared: dict[str, SearchTerms] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
-            prepared |= await thread.run(partial(_prepared, part))
+            prepared |= await thread.run(partial(_prepare_all, part))
         change = await thread.run(lambda index: index.replace_files(scope, files, prepared))
         if change.added and self._backgrounds:
             self._backgrounds[number].wake()
@@ -446,7 +446,7 @@ def _bundled() -> Embedder:
     return Embedder(bundled_encoder)
 
 
-def _prepared(entries: Sequence[Entry], _: "Index") -> "dict[str, SearchTerms]":
+def _prepare_all(entries: Sequence[Entry], _: "Index") -> "dict[str, SearchTerms]":
     return {entry.id: prepare(entry) for entry in entries}
 
 

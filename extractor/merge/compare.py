@@ -16,7 +16,7 @@ from extractor.language.values import numbers_stated
 from extractor.language.vocabulary import polarity, statement_words
 from extractor.tables import table
 
-from .statement import ROLES, Statement, clauses, exclude_each_other, read, same_verb
+from .statement import ROLES, Statement, clauses, exclude_each_other, read
 
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
@@ -246,7 +246,6 @@ def _tells_more(new: Statement, old: Statement) -> bool:
         or (new.happened and not old.happened)
         or {polarity(new.text), polarity(old.text)} == {True, False}
         or _is_of_another_person(new, old)
-        or not same_verb(new.text, old.text)
         or not new.numbers <= old.numbers
         or any(_CODE.search(word) for word in new.words - old.words)
         or bool(_WORDS["of time"] & (new.quantities.keys() - old.quantities.keys()))

@@ -19,7 +19,7 @@ from extractor.tables import table
 from extractor.types import Action, Candidate, Decision, Known, traits_of
 
 from .compare import compared, relation, swapped, tells_of_change, turned
-from .statement import changed, clauses, happened, predicate, read, same_text, same_verb, says_now, slots
+from .statement import changed, clauses, predicate, read, same_text, says_now, slots
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -29,10 +29,10 @@ NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
 # Log-odds (`change_of`) of a change: replaced, even if curated; its person is asked.
-CHANGED, CHANGED_PLAINLY, ASKED = 1.2, 2.0, 0.3
+CHANGED, CHANGED_PLAINLY, ASKED = 2.0, 2.8, 1.4
 # How much the newer statement alone must tell of a change (`Meaning.change`) for that, and one that is worth nothing
 # else: two events of a kind, or two wishes, are alike in form, and both stand.
-MAY_TELL_OF_CHANGE, TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.0, 0.1, 0.4
+TELLS_OF_CHANGE, TELLS_ONLY_OF_CHANGE = 0.1, 0.4
 # What words of change say must agree with the vectors: "Finn is better" changes nothing of his allergy.
 CHANGED_BY_WORDS, _COSINE_WEIGHS, LEAST_BY_WORDS = 4.3, 4.0, -0.5
 SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
@@ -192,7 +192,7 @@ def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effe
     """
     telling = candidate.telling or 0.0
     is_wish = traits_of(candidate.category).directive
-    if odds is None or is_wish or odds < ASKED or telling < MAY_TELL_OF_CHANGE or read(candidate.content).asks:
+    if odds is None or is_wish or odds < ASKED or read(candidate.content).asks:
         return None
     if candidate.only_as and telling < TELLS_ONLY_OF_CHANGE:
         return None
@@ -257,13 +257,12 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
     within = both in (new_words, old_words)
     if new_side is not None and old_side is not None and new_side != old_side:
         alike_enough = alike >= CHANGED_ALIKE or (within and len(either) <= FEW)
-        return ("supersede", "negated") if alike_enough and same_verb(new, old) else None
+        return ("supersede", "negated") if alike_enough else None
     if new_side != old_side:
         return None
     new_numbers, old_numbers = _numbers(new), _numbers(old)
     if new_numbers != old_numbers:
-        renumbered = new_numbers and old_numbers
-        return _renumbered(new, old, new_words, old_words) if renumbered else _richer(new_words, old_words, alike)
+        return None if new_numbers and old_numbers else _richer(new_words, old_words, alike)
     if _names(new) ^ _names(old) and not within:
         return None
     if alike >= ALIKE:
@@ -308,18 +307,9 @@ def _of_another(new: str, old: str) -> bool:
     return bool(words - old_words) and bool(old_words - words)
 
 
-def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
-    """Supersede the same statement with another number. Two past events do not count."""
-    if happened(new) or happened(old) or not (predicate(new) and predicate(old)):
-        return None
-    plain, old_plain = ({word for word in words if not _NUMBER.search(word)} for words in (new_words, old_words))
-    one_number = len(_NUMBER.findall(new)) == len(_NUMBER.findall(old)) == 1
-    return ("supersede", "newer_number") if plain and plain == old_plain and one_number else None
-
-
 def _left(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
-    if not CHANGE.search(new) or polarity(old) is False or not same_verb(new, old):
+    if not CHANGE.search(new) or polarity(old) is False:
         return None
     if _PATTERNS["i"].match(new) and statement_words(_subject(old) or ""):
         return None  # somebody else's, or a project's

@@ -126,14 +126,6 @@ def says_now(text: str) -> bool:
     return bool(_PATTERNS["now"].search(text))
 
 
-def same_verb(new: str, old: str) -> bool:
-    """Return whether two statements may be about the same: not where one tells of a home and one of a taste."""
-    matters, old_matters = (
-        {matter for matter, verb in _TABLE.compiled("verbs") if verb.search(text)} for text in (new, old)
-    )
-    return not matters or not old_matters or bool(matters & old_matters)
-
-
 def _moved(new: str, old: str) -> bool:
     """Return whether the same thing has moved to another time, or to another thing of its kind."""
     move, old_predicate = _PATTERNS["moved"].search(new), predicate(old)

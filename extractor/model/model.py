@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -10,12 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
-
 from extractor.cleaning.clean import clean
 from extractor.settings import ExtractorSettings
 from extractor.types import Candidate, Kept, Known, ModelError, Turn, Usage
-from gateway_memory.ground.network import Breaker
+from gateway_memory.ground.policies import Breaker, backoff, retry
 
 from . import prompt
 from .answers import read_object
@@ -49,20 +46,18 @@ class Model:
     A request lasts at most `timeout_seconds`, and no further attempt begins that long after the first. The repair of an
     answer has a time of its own.
 
-    open: makes the provider. sleep: waits between attempts. clock: monotonic, in seconds.
+    sleep: waits between attempts. clock: monotonic, in seconds.
     """
 
     def __init__(
         self,
         settings: ExtractorSettings,
         *,
-        open: Callable[[ExtractorSettings], Provider] = open_provider,  # noqa: A002 - the natural name
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] | None = None,
         breaker: Breaker | None = None,
     ) -> None:
         self._settings = settings
-        self._open = open
         self._sleep = sleep
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._breaker = breaker or Breaker()
@@ -180,27 +175,23 @@ class Model:
     async def _ask(
         self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]
     ) -> tuple[T, Usage]:
-        if not self._breaker.allows(self._clock()):
-            raise ModelError("circuit_open")
-        if self._is_too_long(system, message, schema):
-            raise ModelError("too_long")
         usages: list[Usage] = []  # of all answers, so that a failure has its cost too
         messages: list[Message] = [("user", message)]
         try:
-            for _ in range(2):
-                answer = await self._answer(system, messages, schema, usages)
-                try:
-                    result = await _aside(partial(_understood, answer, read, next(iter(_properties(schema)))))
-                except ValueError as problem:
-                    text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
-                    messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
-                else:
-                    self._breaker.succeeded()
-                    return result, sum(usages, Usage())
-            raise ModelError("unreadable")  # noqa: TRY301 - one way for whatever fails
+            with self._breaker.guard(lambda: ModelError("circuit_open"), _is_away):
+                if self._is_too_long(system, message, schema):
+                    raise ModelError("too_long")  # noqa: TRY301 - one way for whatever fails
+                for _ in range(2):
+                    answer = await self._answer(system, messages, schema, usages)
+                    try:
+                        result = await _aside(partial(_understood, answer, read, next(iter(_properties(schema)))))
+                    except ValueError as problem:
+                        text = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
+                        messages += [("assistant", text), ("user", prompt.REPAIR.format(problem=problem))]
+                    else:
+                        return result, sum(usages, Usage())
+                raise ModelError("unreadable")  # noqa: TRY301 - one way for whatever fails
         except ModelError as error:
-            if error.kind not in ("truncated", "unreadable", "too_long"):  # a provider that answers is alive
-                self._breaker.failed(self._clock())
             raise _with_usage(error, sum(usages, Usage())) from None
 
     async def _answer(
@@ -242,14 +233,15 @@ class Model:
             except TimeoutError:
                 raise ModelError("timeout") from None
 
-        retrying = AsyncRetrying(
-            retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-            stop=lambda state: state.attempt_number >= ATTEMPTS or self._clock() + state.upcoming_sleep > last,
-            wait=_wait,
-            sleep=self._sleep,
-            reraise=True,
-        )
-        return await retrying(ask)
+        def pause(error: Exception, attempt: int) -> float | None:
+            """Wait longer each time; at least the server's retry-after."""
+            if not isinstance(error, ModelError) or not error.retryable or attempt >= ATTEMPTS:
+                return None
+            wait = backoff(attempt, longest=LONGEST_WAIT_SECONDS, first=FIRST_WAIT_SECONDS, least=0.5)
+            wait = max(wait, error.retry_after_seconds or 0.0)
+            return wait if self._clock() + wait <= last else None
+
+        return await retry(ask, pause, sleep=self._sleep)
 
     def _is_too_long(self, system: str, message: str, schema: Mapping[str, object]) -> bool:
         """Return whether a request exceeds the context that the settings state, with room for the answer."""
@@ -260,7 +252,7 @@ class Model:
     async def _opened(self) -> Provider:
         async with self._opening:
             if self._provider is None:
-                self._provider = await _aside(partial(self._open, self._settings))
+                self._provider = await _aside(partial(open_provider, self._settings))
             return self._provider
 
 
@@ -282,12 +274,9 @@ def _understood(answer: Answer, read: Callable[[dict[str, Any]], T], key: str) -
     return read(read_object(answer.text, key))
 
 
-def _wait(state: RetryCallState) -> float:
-    """Return the wait in seconds: exponential with jitter over its upper half; at least the server's retry-after."""
-    step: float = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1))
-    error = state.outcome.exception() if state.outcome else None
-    retry_after = error.retry_after_seconds if isinstance(error, ModelError) else None
-    return max(retry_after or 0.0, step * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, no secret
+def _is_away(error: Exception) -> bool:
+    """Return whether a provider does not answer. One whose answer is of no use is alive."""
+    return isinstance(error, ModelError) and error.kind not in ("truncated", "unreadable", "too_long")
 
 
 def _halves(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequence[Turn]] | None:

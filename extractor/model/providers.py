@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import ModelError, Usage
-from gateway_memory.ground.network import api_key, bounded_client, retry_after
+from gateway_memory.ground.network import api_key, open_client, retry_after
 
 from .prompt import estimate_tokens
 
@@ -80,15 +80,8 @@ def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
     return name, model, key or _NO_KEY
 
 
-def _arguments(sdk: Any, key: str, settings: ExtractorSettings) -> dict[str, Any]:
-    """Return the arguments of an SDK's client."""
-    return {
-        "api_key": key,
-        "base_url": settings.base_url or None,
-        "max_retries": 0,
-        "timeout": settings.timeout_seconds,
-        "http_client": bounded_client(sdk, settings.timeout_seconds, _MOST_BYTES, lambda: ModelError("too_large")),
-    }
+def _client(sdk: Any, name: str, key: str, settings: ExtractorSettings) -> Any:
+    return open_client(sdk, name, settings, key, _MOST_BYTES, lambda: ModelError("too_large"))
 
 
 class _OpenAI:
@@ -99,7 +92,7 @@ class _OpenAI:
 
         self._sdk: Any = openai
         self._model = model
-        self._client = openai.AsyncOpenAI(**_arguments(openai, key, settings))
+        self._client = _client(openai, "AsyncOpenAI", key, settings)
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
         # of OpenAI's own models refuse. Of a server of one's own, Ollama asks a model so not to think aloud.
         self._limit = "max_tokens" if settings.base_url else "max_completion_tokens"
@@ -150,7 +143,7 @@ class _Anthropic:
 
         self._sdk: Any = anthropic
         self._model = model
-        self._client = anthropic.AsyncAnthropic(**_arguments(anthropic, key, settings))
+        self._client = _client(anthropic, "AsyncAnthropic", key, settings)
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
         request: dict[str, Any] = {

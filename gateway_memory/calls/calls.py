@@ -27,11 +27,11 @@ def only_our_errors(owner: type[T]) -> type[T]:
     """
     for name, call in list(vars(owner).items()):
         if inspect.iscoroutinefunction(call) and (not name.startswith("_") or name in _ENTERED):
-            setattr(owner, name, _translated(call))
+            setattr(owner, name, _translate(call))
     return owner
 
 
-def _translated(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _translate(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(call)
     async def translated(self: Any, *args: Any, **values: Any) -> Any:
         try:

@@ -62,7 +62,7 @@ class ConversationCalls(Calls):
             StoreError: the session could not be opened, or not within ten seconds.
         """
         opened = self._opened()
-        key = _checked_key(key)
+        key = _check_key(key)
         origin, *joined = resolve_scopes(**whose)
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -410,7 +410,7 @@ class ConversationCalls(Calls):
             StoreError: the sessions could not be read or resumed.
         """
         opened = self._opened()
-        key = _checked_key(key)
+        key = _check_key(key)
         sessions: list[Session] = []
         for scope, joined in await opened.storage.sessions.open_scopes(key):
             session = opened.sessions.get(key, Scope.parse(scope), joined=Scope.parse_all(joined))
@@ -435,7 +435,7 @@ def speaking(session: Session, sender: str, name: str) -> Sender:
     return sender_of(sender or f"{UNVERIFIED}{shown_name(name)}", name) if sender or name else session.sender
 
 
-def _checked_key(key: str) -> str:
+def _check_key(key: str) -> str:
     """Return a session key without secrets. Raises UsageError: it is none."""
     if not is_name(key):
         raise UsageError(

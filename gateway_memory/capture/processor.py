@@ -6,13 +6,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
-
 from gateway_memory.capture.batches import BatchStage
 from gateway_memory.capture.executor import PlanExecutor, by_scope
 from gateway_memory.capture.ruling import RulesStage
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.ground.logs import get_logger
+from gateway_memory.ground.policies import backoff, is_logged, retry
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn
@@ -250,17 +249,13 @@ class TurnProcessor:
     ) -> None:
         """Retry until it succeeds. Accepted turns are stored, and this task must survive any failure of the disk."""
 
-        def note(state: RetryCallState) -> None:
-            error = state.outcome.exception() if state.outcome else None
-            if error is None:
-                return
-            if state.attempt_number & (state.attempt_number - 1) == 0:  # attempts 1, 2, 4, 8, ...
-                log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
+        def pause(error: Exception, attempt: int) -> float:
+            if is_logged(attempt):
+                log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=attempt)
             self._runtime.on_error(place, error)
+            return backoff(attempt, longest=_LONGEST_RETRY_SECONDS)
 
-        waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
-        retrying = retry_if_exception_type(Exception)
-        await AsyncRetrying(retry=retrying, wait=waits, before_sleep=note, sleep=sleep)(work)
+        await retry(work, pause, sleep=sleep)
 
     async def _pause(self, seconds: float) -> None:
         """Sleep, but wake when a turn comes: the store may be back."""

@@ -23,7 +23,7 @@ from notifier import Subscription
 
 # The agents of `gateway-memory chat`: models of OpenAI, of Anthropic, or of a server that speaks their protocol.
 
-Message = tuple[str, str]
+ChatLine = tuple[str, str]
 """(role, text); the role is "user" or "assistant"."""
 
 _MODELS: Final = {"openai": "gpt-4o-mini", "anthropic": "claude-haiku-4-5"}
@@ -41,7 +41,7 @@ class Agent:
         self._model = model
         self._client: Any = resolve_name(client)(api_key=key, base_url=base_url, timeout=_TIMEOUT_SECONDS)
 
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
+    async def reply(self, system: str, history: Sequence[ChatLine]) -> str:
         """Answer the last message of the history."""
         messages = [{"role": role, "content": text} for role, text in history]
         if self.name.startswith("openai/"):
@@ -92,7 +92,7 @@ class _Room:
     """A session of the chat. opened: its opening was shown."""
 
     session: Session
-    history: list[Message] = field(default_factory=list)
+    history: list[ChatLine] = field(default_factory=list)
     opened: bool = False
 
 

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from gateway_memory.config.serving import serve_options
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.config_reference import config_schema, reference_text, render_config
 from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill
-from gateway_memory.edge.session_key import KINDS
+from gateway_memory.edge.session_key import CHAT_KINDS
 from gateway_memory.errors import ConfigError, UsageError
 
 # What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
@@ -25,23 +25,23 @@ _NEAR = 0.7
 _DEFAULTS: KeyPath = ("agents", "defaults", "memorySync")
 
 
-def doubts(config: Config, environment: Mapping[str, str] = os.environ) -> Iterator[tuple[KeyPath, str]]:
+def doubts(config: Config) -> Iterator[tuple[KeyPath, str]]:
     """Yield the path of each value that would not do what it says on this machine, and what to do."""
-    known = set(_of_section(config.defaults, environment))
+    known = set(_of_section(config.defaults))
     yield from (((*_DEFAULTS, *path), message) for path, message in sorted(known, key=str))
     for number, section in enumerate(config.agents.values()):
-        new = set(_of_section(section, environment)) - known
+        new = set(_of_section(section)) - known
         yield from (
             (("agents", "list", number, "memorySync", *path), message) for path, message in sorted(new, key=str)
         )
     yield from _of_service(config)
 
 
-def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+def _of_section(section: MemorySync) -> Iterator[tuple[KeyPath, str]]:
     extract, mqtt, store = section.auto_extract, section.notify.mqtt, section.store
     for number, kind in enumerate(extract.exclude_session_types):
-        near = get_close_matches(kind, KINDS, n=1, cutoff=_NEAR)
-        if kind not in KINDS and near:
+        near = get_close_matches(kind, CHAT_KINDS, n=1, cutoff=_NEAR)
+        if kind not in CHAT_KINDS and near:
             yield ("autoExtract", "excludeSessionTypes", number), f'no session has this type; did you mean "{near[0]}"?'
     if extract.max_wait_seconds < extract.debounce_seconds:
         yield (
@@ -65,7 +65,7 @@ def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator
     yield from (
         (path, "the environment variable that it names is not set here")
         for path, name in named
-        if name and name not in environment
+        if name and name not in os.environ
     )
 
 

@@ -59,6 +59,12 @@ class Parser(argparse.ArgumentParser):
         text = in_shell(own.get(name) or texts("shell")["every command"].get(name))
         return text and text.replace("{forms}", shown(forms()))
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Check a choice. What an error lists includes the choices of installed packages, which are slow to find."""
+        if action.choices is not None and value not in action.choices:
+            action.choices = [*action.choices, *getattr(action.choices, "others", ())]
+        super()._check_value(action, value)
+
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong, and exit."""
         self.print_usage(sys.stderr)

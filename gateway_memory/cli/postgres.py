@@ -87,7 +87,7 @@ def migrate(source: Location, target: Location, *, progress: Callable[[int], obj
             "dump it with pg_dump and restore it" if from_server else "copy its folder while no process has it open"
         )
         raise UsageError(f"both configs say that the memory is {both}: {advice}")
-    from gateway_memory.store.postgres.scopes import PostgresSide
+    from gateway_memory.store.postgres.side import PostgresSide
     from gateway_memory.store.postgres.spool import waiting_in
 
     shared, in_folder = (source, target) if from_server else (target, source)
@@ -195,10 +195,10 @@ def run_db(args: argparse.Namespace) -> int:
     """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
     settings = load_config(args.config).for_agent(args.agent).store
     with _with_extra():
-        return _carried_out(args, dsn_of(settings), shards_of(settings), settings)
+        return _carry_out(args, dsn_of(settings), shards_of(settings), settings)
 
 
-def _carried_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
+def _carry_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
     from gateway_memory.store.postgres import schema
     from gateway_memory.store.postgres.shards import spread
 

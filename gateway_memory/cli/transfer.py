@@ -13,6 +13,8 @@ from typing import Final
 
 from tqdm import tqdm
 
+from gateway_memory.browsing.wiki import write_wiki
+from gateway_memory.browsing.wiki_pages import pages_of, without_secrets
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import check_folder, check_output, named_of, tell, whose_of
 from gateway_memory.config.load import load_config
@@ -20,14 +22,13 @@ from gateway_memory.edge.phrases import fill, shown
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.disk.workspace import write_private
-from gateway_memory.transfer.deletion import Deletion, lines_of, places
+from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.items import Item
 from gateway_memory.transfer.layouts import layout_of, read_layout
 from gateway_memory.transfer.left_out import summary
-from gateway_memory.transfer.wiki import write_wiki
-from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
+from gateway_memory.transfer.proof import lines_of, places
 
 # `gateway-memory read`: learn from conversations that were imported.
 

@@ -13,7 +13,7 @@ from gateway_memory.commands.command import Command, CommandPorts, Option, Shell
 from gateway_memory.commands.forgetting import clear, export, forget, forget_last, forget_named
 from gateway_memory.commands.memories import coming, coming_record, correct, list_memories, list_record, pin, remember
 from gateway_memory.commands.names import Names, Typed, behind_prefix
-from gateway_memory.commands.proposals import proposals
+from gateway_memory.commands.proposals import meant_rather, proposals
 from gateway_memory.commands.receipts import history, history_record, rate, receipts, receipts_record, undo, why
 from gateway_memory.commands.restoring import restore
 from gateway_memory.commands.review import approve, reject, review, review_record
@@ -215,7 +215,9 @@ class Commands:
         """
         command = find(name)
         if command is None or command.record is None:
-            raise await self._unknown(session, Typed(command=None, name=name, rest=f"{name} {rest}"))
+            raise await self._unsure(
+                session, "unknown_command", Typed(command=None, name=name, rest=rest, whole=f"{name} {rest}")
+            )
         await self._ports.caught_up(session.session_id, CATCH_UP_SECONDS)
         return await command.record(self._ports, session, rest)
 
@@ -224,15 +226,28 @@ class Commands:
             session.language = "zh"
         command = typed.command
         if command is None:
-            raise await self._unknown(session, typed)
+            raise await self._unsure(session, "unknown_command", typed)
+        if await meant_rather(ports, session, _names(), typed, surely=True):
+            raise await self._unsure(session, "unsure_command", typed)
         if command.waits:
             await ports.caught_up(session.session_id, CATCH_UP_SECONDS)
-        return await command.run(ports, session, typed.rest)
+        try:
+            answer = await command.run(ports, session, typed.rest)
+        except NotDone as refused:
+            raise NotDone(await self._with_rather(session, typed, str(refused))) from None
+        return await self._with_rather(session, typed, answer) if typed.is_question else answer
 
-    async def _unknown(self, session: Session, typed: Typed) -> NotDone:
+    async def _with_rather(self, session: Session, typed: Typed, answer: str) -> str:
+        """Return an answer with the command that may be meant rather than the one that has answered."""
+        meant = await meant_rather(self._ports, session, _names(), typed, surely=False)
+        if meant is None:
+            return answer
+        return f"{answer}\n{phrase(session, 'rather_command', near=_line(meant, session.language))}"
+
+    async def _unsure(self, session: Session, name: str, typed: Typed) -> NotDone:
         near = await proposals(self._ports, session, _names(), typed)
         lines = "\n".join(_line(command, session.language) for command in near)
-        return NotDone(phrase(session, "unknown_command", name=shown(typed.name), near=lines))
+        return NotDone(phrase(session, name, name=shown(typed.name), near=lines))
 
 
 async def _forget_in_words(ports: CommandPorts, session: Session, text: str) -> str | None:

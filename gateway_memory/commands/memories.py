@@ -1,7 +1,7 @@
 """`/memory remember`, `list`, `coming`, `correct` and `pin`."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from gateway_memory.commands.search import memory_row, search
 from gateway_memory.context.coming import DAYS, READ, ahead_of
 from gateway_memory.context.hits import told_hits
 from gateway_memory.edge.content import as_query
+from gateway_memory.ground.calendar import Span
 from gateway_memory.ground.times import date_of, day_of
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.session import Session
@@ -31,7 +32,7 @@ _ASKED: Final = re.compile(r"[吗?？][\s!！.。~]*\Z")
 async def remember(ports: CommandPorts, session: Session, rest: str) -> str:
     """Keep the words as a memory. A question is searched: 记得我的生日吗."""
     words = rest.strip()
-    if not words:
+    if not says_more(words):  # "keep recording"
         raise NotDone(phrase(session, "remember_usage"))
     if _ASKED.search(words):
         return await search(ports, session, words)
@@ -70,7 +71,11 @@ async def coming(ports: CommandPorts, session: Session, rest: str) -> str:
     record = await coming_record(ports, session, rest)
     if not record["coming"]:
         return phrase(session, "coming_empty", days=record["days"])
-    lines = [f"- {row['id']} · {row['day']} {row['time']}".rstrip() + f" · {row['text']}" for row in record["coming"]]
+    lines = [
+        f"- {row['id']} · {Span(*map(date.fromisoformat, (row['day'], row['last']))).iso} {row['time']}".rstrip()
+        + f" · {row['text']}"
+        for row in record["coming"]
+    ]
     return "\n".join([phrase(session, "coming_title", days=record["days"]), *lines])
 
 

@@ -39,11 +39,20 @@ _GLUED: Final = frozenset("忘删查搜找")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """What a person typed. command: None if no name was found. name: as typed. rest: what is behind it."""
+    """What a person typed. command: None if no name was found. whole: all of it.
+
+    name: as typed; the first word where none was found. rest: what is behind the name; the whole where none was found.
+    """
 
     command: Command | None
     name: str
     rest: str
+    whole: str
+
+    @property
+    def is_question(self) -> bool:
+        """Whether no name was found, but a question, which is searched."""
+        return self.command is not None and self.rest == self.whole != ""
 
 
 def behind_prefix(text: str) -> tuple[str, bool] | None:
@@ -80,7 +89,7 @@ class Names:
             return None
         typed, glued = behind
         if not typed:
-            return Typed(command=self.own["status"], name="status", rest="")
+            return Typed(command=self.own["status"], name="status", rest="", whole="")
         plain = plain_form(typed)
         polite = _POLITE.match(plain)
         for start in (0, polite.end()) if polite else (0,):
@@ -88,9 +97,8 @@ class Names:
                 return found
         if glued:  # a word that begins with 记忆
             return None
-        if only_asks(plain[:LONGEST_QUESTION]):  # what is asked is searched
-            return Typed(command=self.own["search"], name="search", rest=typed)
-        return Typed(command=None, name=typed.split(maxsplit=1)[0], rest=typed)
+        asked = self.own["search"] if only_asks(plain[:LONGEST_QUESTION]) else None  # what is asked is searched
+        return Typed(command=asked, name=typed.split(maxsplit=1)[0], rest=typed, whole=typed)
 
     def _found(self, typed: str, plain: str, start: int) -> Typed | None:
         """Return the command whose longest name stands at a place and fits what is behind it."""
@@ -99,7 +107,7 @@ class Names:
             if plain.startswith(name, start) and self._fits(name, plain[end:]):
                 behind = typed[end:]
                 rest = behind[len(_BETWEEN.match(behind)[0]) :]  # type: ignore[index]
-                return Typed(command=self._by_name[name], name=typed[start:end], rest=rest)
+                return Typed(command=self._by_name[name], name=typed[start:end], rest=rest, whole=typed)
         return None
 
     def _fits(self, name: str, behind: str) -> bool:

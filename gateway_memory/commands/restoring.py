@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from gateway_memory.commands.answers import phrase
+from gateway_memory.commands.answers import NotDone, phrase
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.receipts import undo
 from gateway_memory.sessions.session import Session
@@ -16,14 +16,13 @@ _KEPT: Final = frozenset({"", "yes", "y", "all", "是", "好", "要", "全部"})
 
 
 async def restore(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Keep the lines that damaged files of the scope lost, or forget them. Where nothing is damaged, undo.
-
-    rest: "" or "no"; an id is undone.
-    """
+    """Keep the lines that damaged files of the scope lost, or forget them. rest: "" or "no"; an id is undone."""
     answer = rest.strip().strip(".。!！").lower()
     damages = await _damages(ports, session)
-    if not damages or answer not in _DELETED | _KEPT:
-        return await undo(ports, session, rest if answer not in _DELETED | _KEPT else "")
+    if answer not in _DELETED | _KEPT:
+        return await undo(ports, session, rest)
+    if not damages:  # nor is it undo: a damage may not have been noticed yet
+        raise NotDone(phrase(session, "restore_nothing"))
     ids = [each for damage in damages if damage.file != SESSIONS_FILE for each in damage.lost]
     if answer in _DELETED and ids:
         await ports.changes.forgetter.lost(session.scope, ids)

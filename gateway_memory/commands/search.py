@@ -20,7 +20,7 @@ from gateway_memory.sessions.session import Session
 from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of
 
-KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
+SEARCHED_KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
 OPTIONS: Final = tuple(
     Option(command="search", name=name, metavar=metavar, values=values)
     for name, metavar, values in (
@@ -29,7 +29,7 @@ OPTIONS: Final = tuple(
         ("since", "DAY", ()),
         ("until", "DAY", ()),
         ("session", "KEY", ()),
-        ("kind", "NAME", KINDS),
+        ("kind", "NAME", SEARCHED_KINDS),
         ("limit", "N", ()),
         ("explain", "", ()),
     )
@@ -126,9 +126,9 @@ def as_kinds(kinds: Collection[str] | None) -> Collection[str]:
     """
     if kinds is None:
         return RECALLED
-    unknown = [kind for kind in kinds if kind not in KINDS] if not isinstance(kinds, str) else [kinds]
+    unknown = [kind for kind in kinds if kind not in SEARCHED_KINDS] if not isinstance(kinds, str) else [kinds]
     if unknown or not kinds:
-        raise UsageError(f"kinds={str(unknown)[:_SHOWN]}: expected some of {', '.join(KINDS)}")
+        raise UsageError(f"kinds={str(unknown)[:_SHOWN]}: expected some of {', '.join(SEARCHED_KINDS)}")
     return frozenset(kinds)
 
 
@@ -219,11 +219,11 @@ def _answer(ports: CommandPorts, session: Session, hits: Sequence[Hit], *, expla
         for hit in listed:
             lines.append(f"- {hit.id} · {hit.score:.2f} · {day_of(hit.at, zone)} · {one_line(hit.text)}")
             if explain and hit.kind not in ARCHIVED:
-                lines.append(_explained(hit, language))
+                lines.append(_explain(hit, language))
     return "\n".join(lines)
 
 
-def _explained(hit: Hit, language: Language) -> str:
+def _explain(hit: Hit, language: Language) -> str:
     """Return the terms of a hit's rank, largest first, and the evidence for its score."""
     parts = hit.parts
     if not parts:

@@ -13,7 +13,7 @@ from gateway_memory.context.digest import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import FEATURES, Session
-from gateway_memory.store.disk.workspace import journals_aside, left_out
+from gateway_memory.store.disk.aside import journals_aside, left_out
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.health import WorkspaceHealth
 

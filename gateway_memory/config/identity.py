@@ -40,14 +40,14 @@ class Address:
         return same and (self.account == other.account or None in (self.account, other.account))
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Return an id or a name in the form in which ids are compared."""
     return unicodedata.normalize("NFC", text)
 
 
 def channel_name(text: str) -> str:
     """Return the name of a channel in the form in which names of channels are compared, without regard to case."""
-    return normalized(normalized(text).casefold())
+    return normalize(normalize(text).casefold())
 
 
 def address_of(entry: str) -> Address | None:
@@ -56,12 +56,12 @@ def address_of(entry: str) -> Address | None:
         return None
     where, colon, sender = entry.partition(":")
     if not colon:
-        return Address(person=normalized(entry))
+        return Address(person=normalize(entry))
     channel, slash, account = where.partition("/")
     if not (is_name(channel) and is_name(sender) and (is_name(account) or not slash)):
         return None
     return Address(
-        channel=channel_name(channel), account=normalized(account) if slash else None, sender=normalized(sender)
+        channel=channel_name(channel), account=normalize(account) if slash else None, sender=normalize(sender)
     )
 
 
@@ -95,8 +95,8 @@ class IdentitySettings:
         for name in self.people:  # a host may verify a person under the name that the settings have
             if not is_name(name):
                 raise MistakeAt(("people", name), "expected a name")
-            yield ("people", name), Address(person=normalized(name)), normalized(name)
-        lists = [(("people", name), entries, normalized(name)) for name, entries in self.people.items()]
+            yield ("people", name), Address(person=normalize(name)), normalize(name)
+        lists = [(("people", name), entries, normalize(name)) for name, entries in self.people.items()]
         for path, entries, whose in [*lists, (("owner",), self.owner, None)]:
             for number, entry in enumerate(entries):
                 address = address_of(entry)

@@ -45,7 +45,7 @@ def check_config(text: str, source: str) -> Config:
         line, message = syntax_mistake(text, str(error.args[0]))
         raise unreadable(source, message, line) from None
     positions = scan(text)
-    file, errors = _validated(_with_defaults(raw))
+    file, errors = _validate(_with_defaults(raw))
     problems = {
         ConfigProblem(path=dotted(path), line=line_of(positions, path), message=message)
         for path, message in (
@@ -63,7 +63,7 @@ def check_config(text: str, source: str) -> Config:
     )
 
 
-def _validated(document: object) -> "tuple[ConfigFile | None, list[ErrorDetails]]":
+def _validate(document: object) -> "tuple[ConfigFile | None, list[ErrorDetails]]":
     from pydantic import ValidationError
 
     try:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
-from gateway_memory.connect.gateways import Plan, Where
+from gateway_memory.connect.plan import Plan, Where
 from gateway_memory.connect.proxy import HOSTS, NAME, base_urls
 from gateway_memory.edge.phrases import shown
 from gateway_memory.errors import GatewayMemoryError, UsageError

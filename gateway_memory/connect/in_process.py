@@ -57,7 +57,7 @@ class Waiting:
         Raises:
             OSError: it can't be read.
         """
-        turns = list(self._stored())
+        turns = list(self._read_stored())
         with self._changing:
             self._turns.extendleft(reversed(turns))
 
@@ -95,7 +95,7 @@ class Waiting:
                 return
             with self._changing:
                 turns, done, changes = list(self._turns), set(self._done), self._changes
-            with self._locked():
+            with self._lock():
                 self._write(turns, done)
             with self._changing:
                 self._done -= done
@@ -103,13 +103,13 @@ class Waiting:
 
     def _write(self, turns: list[dict[str, Any]], done: set[str]) -> None:
         ours = done | {turn["id"] for turn in turns}
-        rows = [*(turn for turn in self._stored() if turn["id"] not in ours), *turns]
+        rows = [*(turn for turn in self._read_stored() if turn["id"] not in ours), *turns]
         if not rows:
             self._file.unlink(missing_ok=True)
             return
         replace_private(self._file, "".join(f"{json.dumps(row)}\n" for row in rows).encode())
 
-    def _stored(self) -> Iterator[dict[str, Any]]:
+    def _read_stored(self) -> Iterator[dict[str, Any]]:
         try:
             lines = self._file.read_text("utf-8").splitlines()
         except FileNotFoundError:
@@ -120,7 +120,7 @@ class Waiting:
                 yield turn
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Keep the other processes of the gateway from writing the file."""
         descriptor = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -227,10 +227,10 @@ class Opening:
                 self.late()
             raise AwayError("the memory is not open")
         future = self._memory.submit(work)
-        future.add_done_callback(self._answered)
+        future.add_done_callback(self._note_answer)
         return future
 
-    def _answered(self, call: "Future[Any]") -> None:
+    def _note_answer(self, call: "Future[Any]") -> None:
         if not call.cancelled():
             self._pause.succeeded()
 

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.config.service import is_upstream
-from gateway_memory.connect.gateways import GATEWAYS, Edit, Plan, Where
+from gateway_memory.connect.gateways import GATEWAYS
+from gateway_memory.connect.json_edit import Edit
+from gateway_memory.connect.plan import Plan, Where
 from gateway_memory.edge.phrases import fill
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.scope import OWNER, resolve_scope

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from extractor import traits_of
+from extractor import polarity, traits_of
 from gateway_memory.context.blocks import Remembered
 from gateway_memory.ground.calendar import Span
 from gateway_memory.ground.dates import mentions
@@ -34,8 +34,8 @@ class Ahead:
 
     @property
     def day(self) -> str:
-        """The first of its days, with the time where one is known."""
-        return f"{self.days.first.isoformat()} {self.time}".strip()
+        """The first of its days, with the time where one is known; a month without a day."""
+        return f"{self.days.iso} {self.time}".strip()
 
 
 def ahead_of(
@@ -43,14 +43,16 @@ def ahead_of(
 ) -> list[Ahead]:
     """Return the memories that happen between two days, the soonest first.
 
-    What is so on most days, and what takes more than two months, is not ahead. day_of: epoch seconds → YYYY-MM-DD.
+    A standing wish is no event, nor is a habit: what is so on most days, or not done on some ("I never work on
+    Fridays"). What takes more than two months is not ahead either. day_of: epoch seconds → YYYY-MM-DD.
     every: also what comes again and again.
     """
     found = []
     for memory in memories:
-        standing = traits_of(getattr(memory, "category", "")).standing
-        holds = holds_of(memory.text, date.fromisoformat(day_of(memory.at)), standing=standing)
-        if holds.every is not None and (standing or not (every and holds.every.is_rare)):
+        if traits_of(getattr(memory, "category", "")).standing:
+            continue
+        holds = holds_of(memory.text, date.fromisoformat(day_of(memory.at)))
+        if holds.every is not None and not (every and holds.every.is_rare and polarity(memory.text) is not False):
             continue
         days = holds.coming(first)
         if days is not None and days.first <= last and days.days <= _TWO_MONTHS:

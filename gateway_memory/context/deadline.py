@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
@@ -10,6 +10,9 @@ from gateway_memory.ground.runtime import Runtime
 log = get_logger(__name__)
 
 T = TypeVar("T")
+
+_NAMED_WHEN_LATE: Final = frozenset({"rerank"})
+"""Parts of other packages: the status names them if they are late, since whoever installed them can mend it."""
 
 
 class DeadlineRunner:
@@ -30,6 +33,8 @@ class DeadlineRunner:
                 self._behind.add(task)
                 task.add_done_callback(self._ended)
             self._runtime.metrics.count(f"late.{part}")
+            if part in _NAMED_WHEN_LATE:
+                self.note(part, TimeoutError())
             return None
         error = task.exception()
         if error:

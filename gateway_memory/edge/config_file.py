@@ -71,9 +71,9 @@ class SettingsFile:
             raise NotSavedError("broken", self.path, "this is no UTF-8") from None
         mark, text = (_MARK, text[1:]) if text.startswith(_MARK) else ("", text)
         try:
-            _checked(text if content is not None else _BEGINNING, self.path)
+            _check(text if content is not None else _BEGINNING, self.path)
             new = with_values(text if content is not None else _BEGINNING, values, agent=self.agent)
-            config = _checked(new, self.path)
+            config = _check(new, self.path)
         except ConfigFileError as error:
             raise NotSavedError("broken", self.path, str(error)) from None
         self._put((mark + new).encode(), content)
@@ -121,7 +121,7 @@ class SettingsFile:
             temporary.unlink(missing_ok=True)
 
 
-def _checked(text: str, path: Path) -> Config:
+def _check(text: str, path: Path) -> Config:
     return check_config(text, str(path))
 
 
@@ -157,10 +157,10 @@ def _with_value(text: str, path: KeyPath, value: str) -> str:
     names = [json.dumps(name) if _is_json(text) else str(name) for name in path[len(owner) :]]
     last = names.pop()
     item = "".join(f"{name}: {{ " for name in names) + f"{last}: {value}" + " }" * len(names)
-    return _added(text, found, owner, item)
+    return _add(text, found, owner, item)
 
 
-def _added(text: str, found: Scan, owner: KeyPath, item: str) -> str:
+def _add(text: str, found: Scan, owner: KeyPath, item: str) -> str:
     """Return a document with an item added at the end of an object, in the object's own layout."""
     start, end = found.spans[owner]
     closing = end - 1

@@ -78,16 +78,16 @@ def texts_of(contents: object, name: str) -> tuple[str, ...]:
     return tuple(text_of(each, name) for each in contents)
 
 
-def instant_of(at: object, name: str = "at") -> float:
+def instant_of(at: object) -> float:
     """Return a time in epoch seconds. A time without a zone is in the host's zone.
 
     Raises:
         UsageError: the value is not a datetime, or its year is out of range.
     """
     if not isinstance(at, datetime):
-        raise UsageError(f"{name} is of type {type(at).__name__}: expected a datetime")
+        raise UsageError(f"at is of type {type(at).__name__}: expected a datetime")
     if at.year not in _YEARS:
-        raise UsageError(f"{name}={at.isoformat()}: expected a time in the years {_YEARS[0]} to {_YEARS[-1]}")
+        raise UsageError(f"at={at.isoformat()}: expected a time in the years {_YEARS[0]} to {_YEARS[-1]}")
     return at.timestamp()
 
 

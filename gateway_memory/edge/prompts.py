@@ -71,15 +71,6 @@ class Prompts:
         return "".join(f" --{name} {shlex.quote(value)}" for name, value in given if value)
 
 
-def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
-    """Return the rule for an agent's prompt. `memory.rule_text(session)` fills in all arguments.
-
-    session: the `session_id`.
-    workspace: the folder that the commands name, or "" if the agent's environment names it.
-    """
-    return Prompts(workspace=workspace).rule(session, chinese=chinese)
-
-
 # Decide whether observations are worth a summary. Pure functions with light imports, since hooks call them often.
 
 ENOUGH: Final = 40

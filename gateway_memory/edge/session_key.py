@@ -12,7 +12,7 @@ _ALSO: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("channel", "room"), ("group",)),
 }
 """The kinds in OpenClaw's session keys, and the additional types of each."""
-KINDS: Final = (*_ALSO, "thread")
+CHAT_KINDS: Final = (*_ALSO, "thread")
 """The types that a session may have, besides names in its key."""
 KIND_WITHIN: Final = 3
 """A kind follows at most a channel and an account."""

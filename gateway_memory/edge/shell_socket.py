@@ -50,7 +50,7 @@ async def listening(
 
     folder = _folder()
     path = folder and folder / f"{_name(workspace)}-{os.getpid()}.sock"
-    listener = path and _bound(path)
+    listener = path and _bind(path)
     if path is None or listener is None:
         yield False
         return
@@ -96,7 +96,7 @@ def _remaining(until: float) -> float:
     return seconds
 
 
-def _bound(path: Path) -> "socket.socket | None":
+def _bind(path: Path) -> "socket.socket | None":
     import socket
 
     if not hasattr(socket, "AF_UNIX"):

@@ -7,7 +7,7 @@ have neither: a user's text begins with its time, to the minute, and `turn_ended
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -44,7 +44,7 @@ _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
 @dataclass(slots=True, kw_only=True)
-class Exchange:
+class EditorExchange:
     """A user's message and the final reply to it, without tool calls.
 
     id: that of the user's message. session: the one in which it was said first. at: epoch seconds, None if unknown.
@@ -79,7 +79,7 @@ class Exchange:
             self.reply = f"{self.reply}\n\n{well_formed(_REDACTED.sub('', text))}".strip()
 
 
-def read_exchanges(path: Path, session_id: str) -> list[Exchange]:
+def read_exchanges(path: Path, session_id: str) -> list[EditorExchange]:
     """Return the exchanges of a transcript, oldest first. Only the last one may not be complete.
 
     Raises:
@@ -93,14 +93,15 @@ def read_exchanges(path: Path, session_id: str) -> list[Exchange]:
         return exchanges_of(stream, session_id)
 
 
-def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[Exchange]:
+def exchanges_of(lines: Iterable[bytes], session_id: str) -> list[EditorExchange]:
     """Return the exchanges of a transcript's lines, oldest first.
 
     A message has the same id wherever it stands: in its transcript, when that is rewritten, and in a copy.
     """
     reader = TranscriptReader(session_id)
-    for entry in _entries(lines):
-        reader.take(entry)
+    for line in lines:
+        if entry := object_of(line):
+            reader.take(entry)
     return reader.exchanges
 
 
@@ -111,9 +112,9 @@ class TranscriptReader:
     """
 
     def __init__(self, session_id: str, *, parts: bool = True) -> None:
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[EditorExchange] = []
         self._keeps_parts = parts
-        self._current: Exchange | None = None
+        self._current: EditorExchange | None = None
         self._session_id = session_id
         self._equal: Counter[tuple[str, str]] = Counter()
         """How many messages without an id have this time, or this session, and these words."""
@@ -135,7 +136,7 @@ class TranscriptReader:
             self._end()
             before = self._current.reply if self._current else ""
             session = _session(entry) or self._session_id
-            self._current = Exchange(
+            self._current = EditorExchange(
                 id=self._id(entry, message), session=session, at=_time(entry), user=message, before=before
             )
             self.exchanges.append(self._current)
@@ -167,18 +168,6 @@ class TranscriptReader:
         key = (stamp[0] if stamp else self._session_id, clean(message[:_COMPARED]).text)
         self._equal[key] += 1
         return hashlib.blake2b("\0".join((*key, str(self._equal[key]))).encode(), digest_size=16).hexdigest()
-
-
-def parts_of(lines: Iterable[bytes]) -> list[Part]:
-    """Return the content parts of a transcript's lines that were said or done in this session."""
-    return [part for entry in _entries(lines) for part in _parts(entry)]
-
-
-def _entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        entry = object_of(line)
-        if entry and _is_said(entry):
-            yield entry
 
 
 def _is_said(entry: dict[str, Any]) -> bool:

@@ -31,6 +31,16 @@ class Span:
         """How many days it has."""
         return (self.last - self.first).days + 1
 
+    @property
+    def is_month(self) -> bool:
+        """Whether it is a whole month, of which nobody told the day."""
+        return self == month_of(self.first.year, self.first.month)
+
+    @property
+    def iso(self) -> str:
+        """Its first day as YYYY-MM-DD, and a whole month as YYYY-MM."""
+        return self.first.isoformat()[: 7 if self.is_month else None]
+
     def tells(self, other: "Span") -> bool:
         """Return whether somebody who said this may be quoted with the other span.
 

@@ -421,9 +421,9 @@ def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
         both = None
         if before and before.spans and mention.spans and not (before.unsure or mention.unsure):
             if PATTERNS["joint"].match(between):
-                both = _stretched(before, mention)
+                both = _stretch(before, mention)
             elif PATTERNS["and"].match(between):
-                both = _stretched(before, mention, most_days=2)
+                both = _stretch(before, mention, most_days=2)
             elif not between.strip(" ,，的就是'sthe"):
                 both = _same(before, mention)
         if before and both:
@@ -433,7 +433,7 @@ def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
     return joined
 
 
-def _stretched(one: Mention, other: Mention, *, most_days: int = 366) -> Mention | None:
+def _stretch(one: Mention, other: Mention, *, most_days: int = 366) -> Mention | None:
     """Return the shortest spans from the first to the second, by each that the first may mean."""
     pairs = [(first, last) for first in one.spans for last in other.spans if first.first < last.last]
     if not pairs:

@@ -86,8 +86,8 @@ def _month(text: str) -> int:
     return _MONTHS.index(short) + 1 if short in _MONTHS else number_of(text)
 
 
-def _weekday_of(match: re.Match[str], group: str = "weekday") -> int:
-    return _weekday(match[group])
+def _weekday_of(match: re.Match[str]) -> int:
+    return _weekday(match["weekday"])
 
 
 def _weekday(text: str) -> int:

@@ -140,8 +140,8 @@ def is_history(text: str, stated: date, today: date) -> bool:
     return holds.is_over(today) or (holds.behind and not holds.begins)
 
 
-def coming(text: str, stated: date, today: date) -> date | None:
-    """Return the day, today or later, of which a text of a day tells as what is ahead; None where it tells of none.
+def coming(text: str, stated: date, today: date) -> Span | None:
+    """Return the days, today or later, of which a text of a day tells as what is ahead; None where it tells of none.
 
     What comes again and again is not ahead, nor is a stretch of more than two months.
     """
@@ -149,7 +149,9 @@ def coming(text: str, stated: date, today: date) -> date | None:
     if holds.every is not None:
         return None
     span = holds.coming(today)
-    return max(span.first, today) if span and span.days <= _TWO_MONTHS else None
+    if span is None or span.days > _TWO_MONTHS:
+        return None
+    return span if span.is_month else Span(max(span.first, today), span.last)
 
 
 @lru_cache(maxsize=_REMEMBERED)  # openings and reply blocks ask it of the same lines

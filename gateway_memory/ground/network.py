@@ -1,50 +1,20 @@
-"""Access to servers: addresses, keys, clients whose answers are bounded, and a circuit breaker."""
+"""Access to servers: addresses, keys, and clients whose answers are bounded."""
 
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-SERVER_BACKOFF_SECONDS: Final = 1.0
-"""How long a database server that did not answer is left alone."""
 
-
-class Breaker:
-    """A circuit breaker: a server that keeps failing is not called for a while. Sans I/O; time is an argument.
-
-    It opens after some failures in a row. After `open_seconds` it lets one call through, which closes or reopens it.
-    Times are seconds of one monotonic clock.
-    """
-
-    def __init__(self, *, failures: int = 3, open_seconds: float = 300.0) -> None:
-        self._failures = failures
-        self._open_seconds = open_seconds
-        self._failed = 0
-        self._tried_at = 0.0
+class ServerSettings(Protocol):
+    """The settings of a server that are common to models and encoders."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether the server is not called for a while."""
-        return self._failed >= self._failures
+    def base_url(self) -> str: ...
 
-    def allows(self, now: float) -> bool:
-        """Return whether a call may be made now. While the breaker is open, only one may in each `open_seconds`."""
-        if not self.is_open:
-            return True
-        if now - self._tried_at < self._open_seconds:
-            return False
-        self._tried_at = now
-        return True
-
-    def succeeded(self) -> None:
-        """Note that a call was answered."""
-        self._failed = 0
-
-    def failed(self, now: float) -> None:
-        """Note that a call failed, its retries included."""
-        self._failed += 1
-        self._tried_at = now
+    @property
+    def timeout_seconds(self) -> float: ...
 
 
 def is_base_url(url: str) -> bool:
@@ -73,12 +43,16 @@ def api_key(provider: str, base_url: str, variable: str) -> str:
     return os.environ.get(variable or f"{provider.upper()}_API_KEY", "").strip()
 
 
-def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large: Callable[[], Exception]) -> Any:
-    """Return an HTTP client for an SDK (the module `openai` or `anthropic`), which closes it.
+def open_client(
+    sdk: Any, name: str, settings: ServerSettings, key: str, most_bytes: int, too_large: Callable[[], Exception]
+) -> Any:
+    """Return a client of an SDK: its class `name`, in the module `openai` or `anthropic`. It tries nothing again.
 
     It asks for answers that are not compressed, since some kilobytes may unpack to gigabytes, and refuses others and
     those of more than `most_bytes`. It follows no redirect, which would carry the key and the texts to an address that
     nobody configured. It raises `too_large()`, which some versions of the SDKs make the cause of an error of theirs.
+
+    key: "none" where a local server needs none; the SDKs require one.
     """
 
     class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
@@ -99,7 +73,13 @@ def bounded_client(sdk: Any, timeout_seconds: float, most_bytes: int, too_large:
                 response.status_code, headers=response.headers, content=bytes(body), request=response.request
             )
 
-    return Bounded(follow_redirects=False, timeout=timeout_seconds)
+    return getattr(sdk, name)(
+        api_key=key,
+        base_url=settings.base_url or None,
+        max_retries=0,
+        timeout=settings.timeout_seconds,
+        http_client=Bounded(follow_redirects=False, timeout=settings.timeout_seconds),
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

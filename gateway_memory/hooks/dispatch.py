@@ -69,7 +69,7 @@ def _text(hook: "Hook", event: HookInput, editor: Editor) -> str:
         return later.before_compaction(event)
     if hook.event == "stop":
         return later.followup(event, "completed" if editor == "claude-code" else event.given.get("status", ""))
-    later.end(event)
+    later.end_session(event)
     return ""
 
 

@@ -42,7 +42,7 @@ def status_lines(project: Path, workspace: str | None) -> list[str]:
     lines, files = [], dict[str, Path]()
     for editor, name in FILES.items():
         for path in dict.fromkeys(folder.expanduser().absolute() / name for folder in (project, Path.home())):
-            document = _parsed(path, path.read_bytes() if path.exists() else b"")
+            document = _parse(path, path.read_bytes() if path.exists() else b"")
             ours = {event: command for command, _ in commands_in(document) if (event := event_in(command))}
             lines.append(_text("installed" if ours else "not_installed", editor=editor, number=len(ours), path=path))
             files = dict.fromkeys(ours, path) | files
@@ -115,7 +115,7 @@ def _advice(event: str, last: Mapping[str, Any], counts: Counter[str], place: Pa
             yield _text("do_other", logs=place / "logs")
 
 
-def _parsed(path: Path, content: bytes) -> Any:
+def _parse(path: Path, content: bytes) -> Any:
     """Return the document in an editor's file; {} for an empty one."""
     try:
         return json_of(content.removeprefix(BOM_UTF8).strip() or b"{}")
@@ -169,8 +169,8 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
         return _text("already", path=path)
     others, made = without_ours(document), not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    former = before if others == document else _rendered(others)
-    file.write(before, _rendered(after), lambda: {"before": former, "made": made})
+    former = before if others == document else _render(others)
+    file.write(before, _render(after), lambda: {"before": former, "made": made})
     where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
     return _text("done", path=path, number=len(EVENTS), command=own_command(), editor=editor, where=where)
 
@@ -207,7 +207,7 @@ def undo(editor: Editor, project: Path | None) -> str:
     others = without_ours(document)
     is_ours = others != document
     if is_ours and not file.restore():
-        file.write_others(_rendered(others))
+        file.write_others(_render(others))
     file.record.unlink(missing_ok=True)
     if known.get("made"):
         with contextlib.suppress(OSError):  # the folder contains other files
@@ -266,14 +266,14 @@ def _file(editor: Editor, project: Path | None) -> EditedFile:
 
 
 def _read(path: Path, text: str | None) -> dict[str, Any]:
-    document = _parsed(path, (text or "").encode())
+    document = _parse(path, (text or "").encode())
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
         raise UsageError(f'{path}: expected an object whose "hooks" holds a list for each event')
     return dict(document)
 
 
-def _rendered(document: dict[str, Any]) -> str:
+def _render(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON can only represent a lone surrogate as an escape.
     return f"{text if well_formed(text) == text else json.dumps(document, indent=2)}\n"

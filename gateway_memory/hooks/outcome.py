@@ -49,7 +49,7 @@ def note(hook: "Hook", error: BaseException | None, seconds: float) -> None:
     problem = error or hook.problem
     row: dict[str, Any] = {"at": round(now, 3), "outcome": _outcome(error, answered=hook.answered)}
     row |= {"seconds": round(seconds, 3), "limit": hook.seconds}
-    known = {} if problem is None else _described(problem)
+    known = {} if problem is None else _describe(problem)
     try:
         if hook.event:
             _append(workspace / STATE_FOLDER / "hooks" / hook.event, row | known, full=_FULL_BYTES)
@@ -75,7 +75,7 @@ def _outcome(error: BaseException | None, *, answered: bool) -> str:
     return "failed"
 
 
-def _described(error: BaseException) -> dict[str, Any]:
+def _describe(error: BaseException) -> dict[str, Any]:
     """Return the kind and place of an error's first cause, and what a person needs to mend it."""
     while error.__cause__ is not None:
         error = error.__cause__

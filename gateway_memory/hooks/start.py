@@ -27,7 +27,8 @@ from gateway_memory.ground.times import date_of, day_of
 from gateway_memory.hooks.editors import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.store.disk.own import DiskRecords, NotOwnError, Owned, open_own
+from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE, text_from
 from gateway_memory.store.journal.episodes import Episode, Quotable, latest_of, quotable_of
@@ -64,7 +65,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float, j
     days = wanted["comingDays"]
     coming = ahead_of(lines, day_now, day_now + timedelta(days=days), day)[:MOST] if days else []
     about = profile(others, passages, known.sides, day) if wanted["profileTokens"] else []
-    hits = _related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
+    hits = _find_related(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
             memory=lines_that_hold(memory, known.lines, known.validity),
@@ -156,7 +157,7 @@ def _shared(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningM
     return opening_memories(permitted, day)
 
 
-def _related(
+def _find_related(
     lines: Sequence[Line], queries: Sequence[str], limit: int, now: float, zone: tzinfo | None
 ) -> list[OpeningMemory]:
     """Return the memories that are related to what the last session left open, one for each in turn."""

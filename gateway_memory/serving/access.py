@@ -100,7 +100,7 @@ class Access:
                     grant = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
         return grant
 
-    def derived(self, agent: str, purpose: bytes) -> bytes | None:
+    def derive(self, agent: str, purpose: bytes) -> bytes | None:
         """Return a key for a purpose that only the agent's host token gives; None for an unknown agent."""
         digest = self._tokens.get(agent)
         return hmac.new(digest.encode(), purpose, hashlib.sha256).digest() if digest else None

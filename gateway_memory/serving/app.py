@@ -28,7 +28,7 @@ from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint, document
 from gateway_memory.serving.errors import ServiceError, error_response, service_error
 from gateway_memory.serving.feeds import ChangeFeed, Listener
-from gateway_memory.serving.request import parsed_body
+from gateway_memory.serving.request import parse_body
 
 TOKEN_PATH: Final = "/p/"
 """What a path begins with that has a token in it."""
@@ -179,7 +179,7 @@ def handled(service: Service, name: str, answer: _Handler) -> _Handler:
 
 async def _call(service: Service, endpoint: Endpoint, request: Request) -> Response:
     agent = service.agent(service.access.host(request.headers))  # before the body is read
-    body = await parsed_body(request, endpoint.request, service.limits)
+    body = await parse_body(request, endpoint.request, service.limits)
     response = await endpoint.call(agent, body)
     return Response(response.model_dump_json(exclude_unset=True), media_type="application/json")
 

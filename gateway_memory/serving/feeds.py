@@ -12,7 +12,7 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.serving.errors import ServiceError
 from notifier import Event, Stream
 
-Kind: TypeAlias = Literal["client", "page"]
+ListenerKind: TypeAlias = Literal["client", "page"]
 
 _MOST_WAITING: Final = 1000
 _ALIVE_SECONDS: Final = 15.0
@@ -50,7 +50,7 @@ class ChangeFeed:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._listeners: dict[Listener, Kind] = {}
+        self._listeners: dict[Listener, ListenerKind] = {}
         self._closed = False
 
     def announce(self, event: Event) -> None:
@@ -58,7 +58,7 @@ class ChangeFeed:
         for listener in self._listeners:
             listener.put(event)
 
-    def add(self, kind: Kind) -> Listener:
+    def add(self, kind: ListenerKind) -> Listener:
         """Add a listener. Open pages take no place of clients, and clients none of pages.
 
         Raises:

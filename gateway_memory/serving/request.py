@@ -21,7 +21,7 @@ _NAMES: Final = frozenset({"id", "key", "speaker"})
 """Fields that say who and what. Two that differ in broken characters alone must not become the same."""
 
 
-async def parsed_body(request: Request, model: type[T], limits: LimitSettings) -> T:
+async def parse_body(request: Request, model: type[T], limits: LimitSettings) -> T:
     """Return the body of a request as its model.
 
     pydantic's parser takes no JSON that is nested more than some 200 deep.
@@ -38,7 +38,7 @@ async def parsed_body(request: Request, model: type[T], limits: LimitSettings) -
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             with contextlib.suppress(ValidationError):
-                return model.model_validate_json(_mended(body))
+                return model.model_validate_json(_mend(body))
         message, where = mistakes_of(error, list(model.model_fields))
         raise ServiceError("bad_request", message, where) from None
 
@@ -65,7 +65,7 @@ async def read_body(request: Request, limits: LimitSettings) -> bytes:
     return bytes(body)
 
 
-def _mended(body: bytes) -> bytes:
+def _mend(body: bytes) -> bytes:
     """Return JSON with the half characters of its texts replaced.
 
     JSON from JavaScript may hold halves of surrogate pairs, as where a text was cut in an emoji. pydantic refuses them.

@@ -129,7 +129,7 @@ def one_line(text: str) -> str:
 
 def render_item(addition: Addition) -> str:
     """Return the line of a memory without its line end. Escape comments in the text, so that it can't forge an id."""
-    text = _escaped(one_line(addition.text))
+    text = _escape(one_line(addition.text))
     marks = [f"gm:{addition.id}"]
     if addition.type != "W":
         marks.append(addition.type)
@@ -139,7 +139,7 @@ def render_item(addition: Addition) -> str:
     return " ".join([f"- {text}", *(f"<!-- {comment} -->" for comment in comments)])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape a text for a line. `_unescaped` inverts this for any text."""
     text = _ESCAPED_COMMENT.sub(lambda found: f"&amp;{found[0][1:]}", text).replace("<!--", "&lt;!--")
     return f"\\{text}" if _BOX.match(text) else text
@@ -249,13 +249,13 @@ def _heard(lines: list[str]) -> list[str]:
             said = spoken(text)
             woken = bool(text.strip()) and not said
             if said != text and not woken:
-                heard[start:end] = _padded(f"user: {said}".split("\n"), end - start)
+                heard[start:end] = _pad(f"user: {said}".split("\n"), end - start)
         if woken:
-            heard[start:end] = _padded([], end - start)
+            heard[start:end] = _pad([], end - start)
     return heard
 
 
-def _padded(lines: list[str], length: int) -> list[str]:
+def _pad(lines: list[str], length: int) -> list[str]:
     return [*lines, *[""] * (length - len(lines))][:length]
 
 

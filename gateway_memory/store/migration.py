@@ -110,7 +110,7 @@ def key_of_folder(folder: str, keys: Mapping[str, str]) -> str:
     return keys.get(folder) or (scope.key if scope else folder)
 
 
-def checked_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:
+def check_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:
     """Return the folder and the name of a row of `DOCUMENTS`.
 
     Raises:

@@ -43,10 +43,6 @@ class SessionRecord:
         """Return the fields of the record's line. The fields of the end are left out if they are empty."""
         return {name: value for name, value in asdict(self).items() if name not in _AT_THE_END or value}
 
-    def to_line(self) -> bytes:
-        """Return the line, including its line end."""
-        return line_of(self.fields())
-
 
 class RecordFile(Protocol):
     """The records of one scope as lines. Calls may raise OSError."""

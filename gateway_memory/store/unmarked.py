@@ -17,7 +17,7 @@ _MOST_COMPARED: Final = 20_000
 def without_marks(text: str) -> str:
     """Return a file without the marks that hold its memories' ids. Annotations and all else stay as they are."""
     lines = text.split("\n")
-    for number, (bare, _) in _marked(lines).items():
+    for number, (bare, _) in _find_marked(lines).items():
         lines[number] = bare + "\r" * lines[number].endswith("\r")
     return "\n".join(lines)
 
@@ -31,10 +31,10 @@ def with_marks(text: str, was: str) -> str:
     was: the file, with its marks.
     """
     before, lines = was.split("\n"), text.split("\n")
-    marks = _marked(before)
+    marks = _find_marked(before)
     old = [marks[number][0] if number in marks else line.rstrip("\r") for number, line in enumerate(before)]
     pairs = _Pairs(
-        old, set(marks), [line.rstrip("\r") for line in lines], set(_item_lines(lines)) - set(_marked(lines))
+        old, set(marks), [line.rstrip("\r") for line in lines], set(_item_lines(lines)) - set(_find_marked(lines))
     )
     for number, place in pairs.found().items():
         bare = lines[number].rstrip("\r")
@@ -62,7 +62,7 @@ class _Pairs:
             if what == "equal":
                 for place, number in zip(range(first, last), range(begin, end), strict=True):
                     self._keep(number, place)
-        self._moved()
+        self._match_moved()
         for what, first, last, begin, end in changes:
             if what == "replace":
                 self._changed(self._numbers & set(range(begin, end)), self._places & set(range(first, last)), _IN_PLACE)
@@ -75,7 +75,7 @@ class _Pairs:
             self._numbers.remove(number)
             self._places.remove(place)
 
-    def _moved(self) -> None:
+    def _match_moved(self) -> None:
         by_text: dict[str, list[int]] = {}
         for place in sorted(self._places):
             by_text.setdefault(self._old[place].strip(), []).append(place)
@@ -104,7 +104,7 @@ def _item_lines(lines: Sequence[str]) -> list[int]:
     return [number for block in items for number in range(block.first, block.last + 1)]
 
 
-def _marked(lines: Sequence[str]) -> dict[int, tuple[str, str]]:
+def _find_marked(lines: Sequence[str]) -> dict[int, tuple[str, str]]:
     """Return the lines that have a mark, by their numbers: each without it, and the mark."""
     marked: dict[int, tuple[str, str]] = {}
     for number in _item_lines(lines):

@@ -138,12 +138,12 @@ class Validity:
         """Return a sentence, "" if it is over. What it tells of its own day stays: it is told with it."""
         said = self._today.day_of(at) if self._today and at else None
         is_of_the_day = said is not None and is_over(sentence, said, said + ONE_DAY)
-        return self._marked(sentence, at) if is_of_the_day else self._lasting(sentence, at)
+        return self._mark_doubted(sentence, at) if is_of_the_day else self._lasting(sentence, at)
 
     def _lasting(self, sentence: str, at: float) -> str:
-        return "" if self._is_past(sentence, at or None) else self._marked(sentence, at)
+        return "" if self._is_past(sentence, at or None) else self._mark_doubted(sentence, at)
 
-    def _marked(self, sentence: str, at: float) -> str:
+    def _mark_doubted(self, sentence: str, at: float) -> str:
         return marked(sentence, "doubted") if self._said["doubted"].says(sentence, since=at) else sentence
 
     def _is_past(self, text: str, at: float | None) -> bool:

@@ -169,12 +169,12 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
             turn=episode.turn,
         )
         for episode in episodes
-        for speaker, weighted in zip(SPEAKERS, _weighted(episode.user, episode.reply), strict=True)
+        for speaker, weighted in zip(SPEAKERS, _weigh(episode.user, episode.reply), strict=True)
         for number, (passage, importance) in enumerate(weighted)
     ]
 
 
-def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+def _weigh(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """Return the passages of both sides with their importance. Borrowed texts say nothing about the user."""
     passages = passages_of(user)
     own = without_spaces(own_words(user))

@@ -22,7 +22,7 @@ from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.entries import digests_of, entry_of, is_news, rank_of, state_of
 from gateway_memory.sync.episodes import is_episode_page
-from gateway_memory.sync.vanishing import Loss, Losses
+from gateway_memory.sync.losses import Loss, Losses
 from notifier import Announcer, MemoryChange
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 

@@ -16,7 +16,8 @@ from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.sync import vanishing
 from gateway_memory.sync.entries import record_of
 from gateway_memory.sync.follower import Follower
-from gateway_memory.sync.vanishing import Loss, mended
+from gateway_memory.sync.losses import Loss
+from gateway_memory.sync.vanishing import mended
 from recall import RecallError
 
 log = get_logger(__name__)

@@ -96,5 +96,5 @@ async def open_notifier(
     )
     runtime.metrics.sources.append(notifier.gauges)
     run_in_background(stack, notifier.run(), "notifier")
-    stack.push_async_callback(notifier.drained, _SEND_SECONDS)
+    stack.push_async_callback(notifier.drain, _SEND_SECONDS)
     return notifier

@@ -15,13 +15,13 @@ from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, WorkspaceError, how_to_install
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.network import Breaker
+from gateway_memory.ground.policies import Breaker
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
-from gateway_memory.store.disk.own import DiskRecords
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.disk.slots import NoSlot, Slot
 from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER, private_folder
 from gateway_memory.store.journal.connection import IN_MEMORY

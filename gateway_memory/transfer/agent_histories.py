@@ -22,7 +22,7 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversat
         yield from facts.remembered(folder / "memory", zone)
     for file in files_of(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
         head: dict[str, Any] = {}
-        messages: list[conversations.Message] = []
+        messages: list[conversations.ChatMessage] = []
         for entry in (yield from entries_of(file)):
             if entry.get("_type") == "metadata":
                 head = entry
@@ -40,7 +40,7 @@ def nanobot(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversat
         )
 
 
-def _kind(key: str) -> conversations.Kind:
+def _kind(key: str) -> conversations.ConversationKind:
     """Return who takes part, as far as a key (channel:chat) tells: groups of Telegram have negative numbers."""
     channel, _, chat = key.partition(":")
     if channel in _MACHINE_CHANNELS:
@@ -186,7 +186,7 @@ def _session(
     if any(event.get("parentId") for event in listed):
         parents = {name: event.get("parentId") for name, event in by_id.items()}
         listed = [by_id[name] for name in conversations.path_to(next(reversed(by_id), None), parents)]
-    kind: conversations.Kind = "direct"
+    kind: conversations.ConversationKind = "direct"
     if _MACHINE_KEYS.search(key):
         kind = "machine"
     elif chat in ("group", "channel") or GROUPS.search(key):
@@ -197,7 +197,7 @@ def _session(
     )  # fmt: skip
 
 
-def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> Iterator[conversations.Message]:
+def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> Iterator[conversations.ChatMessage]:
     for event in events:
         body = event.get("message") if event.get("type", "message") == "message" else None
         at = body.get("timestamp") if isinstance(body, dict) else None
@@ -252,7 +252,7 @@ def _state(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversati
     return in_database(path, read)
 
 
-def _hermes_kind(source: str, chat: str, key: str) -> conversations.Kind:
+def _hermes_kind(source: str, chat: str, key: str) -> conversations.ConversationKind:
     if source in ("cron", "tool", "subagent", "webhook", "batch"):
         return "machine"
     return "group" if chat in ("group", "channel", "thread", "forum") or GROUPS.search(key) else "direct"

@@ -39,17 +39,17 @@ def conversation_files(path: Path) -> Iterator[tuple[str, Callable[[], TextIOWra
 def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversation | items.Problem]:
     """Yield the conversations of ChatGPT's export. Of a tree of edits, the path that was shown last counts."""
 
-    def messages_of(raw: dict[str, Any], mapping: dict[str, Any]) -> Iterator[conversations.Message | None]:
+    def messages_of(raw: dict[str, Any], mapping: dict[str, Any]) -> Iterator[conversations.ChatMessage | None]:
         nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
         parents = {name: text_of(node.get("parent")) or None for name, node in nodes.items()}
         last = text_of(raw.get("current_node")) or next(reversed(nodes), None)
         return (_shown(nodes[name].get("message"), zone) for name in conversations.path_to(last, parents))
 
     names, times = ("conversation_id", "id", "title"), ("create_time", "update_time")
-    return _exported(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, times, zone)
+    return _read_export(path, "chatgpt", ("mapping", dict, "an object"), messages_of, names, times, zone)
 
 
-def _shown(raw: Any, zone: tzinfo | None) -> conversations.Message | None:
+def _shown(raw: Any, zone: tzinfo | None) -> conversations.ChatMessage | None:
     """Return a message that the user or the assistant said to the other; None for notes and calls of tools."""
     message = raw if isinstance(raw, dict) else {}
     author, content, noted = (as_object(message.get(name)) for name in ("author", "content", "metadata"))
@@ -60,7 +60,7 @@ def _shown(raw: Any, zone: tzinfo | None) -> conversations.Message | None:
     if content.get("content_type") not in ("text", "multimodal_text"):
         return None
     text = _CITED.sub("", conversations.text_of_parts(content.get("parts")))
-    return conversations.Message(role=role, text=text, at=conversations.time_of(message.get("create_time"), zone))
+    return conversations.ChatMessage(role=role, text=text, at=conversations.time_of(message.get("create_time"), zone))
 
 
 def claude(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversation | items.Item]:
@@ -69,21 +69,23 @@ def claude(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversati
     if path.name == facts.CLAUDE_MEMORIES:
         return
 
-    def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[conversations.Message]:
+    def messages_of(_: dict[str, Any], rows: list[Any]) -> Iterator[conversations.ChatMessage]:
         for row in rows:
             if isinstance(row, dict) and row.get("sender") in ("human", "assistant"):
                 text = conversations.text_of_parts(row.get("content")) or text_of(row.get("text"))
                 role: Literal["user", "assistant"] = "user" if row["sender"] == "human" else "assistant"
-                yield conversations.Message(role=role, text=text, at=conversations.time_of(row.get("created_at"), zone))
+                yield conversations.ChatMessage(
+                    role=role, text=text, at=conversations.time_of(row.get("created_at"), zone)
+                )
 
     names, times = ("uuid", "name"), ("created_at", "updated_at")
-    yield from _exported(path, "claude", ("chat_messages", list, "a list"), messages_of, names, times, zone)
+    yield from _read_export(path, "claude", ("chat_messages", list, "a list"), messages_of, names, times, zone)
 
 
 def open_webui(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conversation | items.Problem]:
     """Yield the chats of Open WebUI's export. Of a tree of answers, the path that was shown last counts."""
 
-    def messages_of(_: dict[str, Any], chat: dict[str, Any]) -> Iterator[conversations.Message | None]:
+    def messages_of(_: dict[str, Any], chat: dict[str, Any]) -> Iterator[conversations.ChatMessage | None]:
         history = as_object(chat.get("history"))
         nodes = {name: node for name, node in as_object(history.get("messages")).items() if isinstance(node, dict)}
         parents = {name: text_of(node.get("parentId")) or None for name, node in nodes.items()}
@@ -98,14 +100,14 @@ def open_webui(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conver
         return (conversations.message_of({**row, "content": text}, row.get("timestamp"), zone) for row, text in said)
 
     names, times = ("id", "title"), ("created_at", "updated_at")
-    return _exported(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
+    return _read_export(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
 
 
-def _exported(
+def _read_export(
     path: Path,
     source: str,
     content: tuple[str, type, str],
-    messages_of: Callable[[dict[str, Any], Any], Iterator[conversations.Message | None]],
+    messages_of: Callable[[dict[str, Any], Any], Iterator[conversations.ChatMessage | None]],
     names: Sequence[str],
     times: Sequence[str],
     zone: tzinfo | None,

@@ -12,7 +12,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
 from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, Problem
 
-Kind = Literal["direct", "group", "machine"]
+ConversationKind = Literal["direct", "group", "machine"]
 
 _LONGEST_NAME: Final = 200
 _TEXT_TYPES: Final = ("text", "input_text", "output_text")
@@ -22,7 +22,7 @@ _MILLISECONDS: Final = 1e11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class ChatMessage:
     """A message of one side. at: epoch seconds; 0 if the source gives no time."""
 
     role: Literal["user", "assistant"]
@@ -41,8 +41,8 @@ class Conversation:
     source: str
     id: str
     place: str
-    messages: Iterable[Message] = field(default=())
-    kind: Kind = "direct"
+    messages: Iterable[ChatMessage] = field(default=())
+    kind: ConversationKind = "direct"
     at: float = 0.0
 
 
@@ -56,8 +56,8 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
     if conversation.kind == "machine" or (conversation.kind == "group" and not groups):
         yield Ignored(place=conversation.place, kind=conversation.kind)
         return
-    user: Message | None = None
-    replies: list[Message] = []
+    user: ChatMessage | None = None
+    replies: list[ChatMessage] = []
     before, asked = 0.0, tuple[str, ...]()
     for message in conversation.messages:
         if message.role == "assistant":
@@ -71,7 +71,11 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
 
 
 def _turn(
-    conversation: Conversation, user: Message | None, replies: list[Message], before: float, asked: Sequence[str]
+    conversation: Conversation,
+    user: ChatMessage | None,
+    replies: list[ChatMessage],
+    before: float,
+    asked: Sequence[str],
 ) -> Iterator[Item]:
     """Yield the turn of a message and its replies.
 
@@ -81,7 +85,7 @@ def _turn(
     said = spoken(well_formed(user.text), replies[-1].text if replies else "") if user else ""
     if user and user.text.strip() and not said:  # the host has woken its model
         return
-    message, reply = _cleaned(said, asked), _cleaned(reply)
+    message, reply = _clean(said, asked), _clean(reply)
     if not (message.strip() or reply.strip()):
         return
     at = next((each.at for each in ([user] if user else []) + replies if each.at), before or conversation.at)
@@ -102,7 +106,7 @@ def _turn(
     yield EpisodeItem(place=conversation.place, episode=episode)
 
 
-def _cleaned(text: str, asked: Sequence[str] = ()) -> str:
+def _clean(text: str, asked: Sequence[str] = ()) -> str:
     return clean(well_formed(text), asked=asked).text.strip()
 
 
@@ -118,12 +122,12 @@ def text_of_parts(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def message_of(message: Any, at: Any, zone: tzinfo | None) -> Message | None:
+def message_of(message: Any, at: Any, zone: tzinfo | None) -> ChatMessage | None:
     """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
         return None
     text = text_of_parts(message.get("content"))
-    return Message(role=message["role"], text=text, at=time_of(at, zone)) if text.strip() else None
+    return ChatMessage(role=message["role"], text=text, at=time_of(at, zone)) if text.strip() else None
 
 
 def time_of(value: Any, zone: tzinfo | None) -> float:

@@ -32,7 +32,7 @@ _KEYS: Final = {
 """What an object of an export has."""
 
 
-def detected(path: Path) -> str:
+def detect(path: Path) -> str:
     """Return the name of the format that a path has, or ""."""
     if path.is_dir():
         return _of_folder(path)

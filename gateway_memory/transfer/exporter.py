@@ -66,7 +66,7 @@ class Exporter:
                 yield {**summary, "kind": "summary", "scope": scope.key}
             pending = await self._storage.reviews.waiting(scope.key, limit=_ALL)
             for review in [*pending, *await self._storage.reviews.declined(scope.key)]:
-                yield {**_exported(review), "scope": scope.key}
+                yield {**_export_review(review), "scope": scope.key}
             async for episode in self._episodes(scope.key):
                 yield episode
 
@@ -135,7 +135,7 @@ class Exporter:
                     yield f"{scope.folder}/{SESSIONS_FILE}".lstrip("/"), lines, 0
 
 
-def _exported(review: Review) -> dict[str, Any]:
+def _export_review(review: Review) -> dict[str, Any]:
     since = datetime.fromtimestamp(review.at, UTC).isoformat()
     about = {"reason": review.reason, "state": review.state, "since": since, "against": review.against}
     return {**review.memory.exported(), **about, "kind": "review", "quote": review.memory.quote}

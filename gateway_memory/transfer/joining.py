@@ -57,7 +57,7 @@ class ContentLinker(Changer):
         await links.share_forgotten(source.key, target.key, since=since)
         withheld = await self._storage.ledger.withheld(source.key)
         linked = {identity: json.loads(body) for identity, body in (await links.items(target.key, "memory")).items()}
-        back, leaving = await self._returned(source, linked)
+        back, leaving = await self._find_returning(source, linked)
         async with self._executor.writing(target):
             known = await self._ids(target)
             new = [each for each in back if each.id not in known]
@@ -101,7 +101,7 @@ class ContentLinker(Changer):
                 room -= size if record.file == MEMORY_FILE else 0
         return placed
 
-    async def _returned(
+    async def _find_returning(
         self, source: Scope, linked: Mapping[str, Mapping[str, Any]]
     ) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
         """Return the memories that go back, and those that leave the scope that has them."""

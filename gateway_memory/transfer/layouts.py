@@ -11,13 +11,8 @@ from gateway_memory.ground.brought import brought, part_of
 from gateway_memory.ground.texts import json_of
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.headings import day_named
-from gateway_memory.transfer.detection import detected
-from gateway_memory.transfer.items import (
-    Ignored,
-    Item,
-    LeftOut,
-    Problem,
-)
+from gateway_memory.transfer.detection import detect
+from gateway_memory.transfer.items import Ignored, Item, LeftOut, Problem
 from gateway_memory.transfer.left_out import copied_from, files_below, with_left_out
 from gateway_memory.transfer.markdown_files import USER_FILE, read_markdown, time_of
 from gateway_memory.transfer.programs import HISTORIES, read_history
@@ -33,6 +28,11 @@ class _Names(tuple[str, ...]):
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in brought("layout")
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of other packages."""
+        return tuple(name for name in brought("layout") if not super(_Names, self).__contains__(name))
+
 
 LAYOUTS: Final = _Names(dict.fromkeys(("cursor-memory", "openclaw", "jsonl", *HISTORIES, "auto")))
 """What can be named: each of ours, and "auto"."""
@@ -47,7 +47,7 @@ def layout_of(path: Path) -> str:
     if not path.exists():
         raise UsageError(f"{path}: nothing that is known lies here, for there is no such file or folder")
     try:
-        layout = detected(path)
+        layout = detect(path)
         if not layout and path.suffix == ".jsonl" and path.is_file():
             layout = "jsonl"
         if not layout and any((path / name).exists() for name in ("daily", "facts.jsonl", "sessions.jsonl")):
@@ -78,12 +78,12 @@ def read_layout(layout: str, path: Path, zone: tzinfo | None = None, *, groups: 
 
 def _items(layout: str, path: Path, zone: tzinfo | None, *, groups: bool) -> Iterator[Item]:
     if layout not in tuple(LAYOUTS):
-        yield from _installed(layout, path, zone)
+        yield from _read_installed(layout, path, zone)
     elif layout == "jsonl":
         if not path.is_file():
             raise UsageError(f"{path}: expected a file of JSON lines")
         yield from _json_lines(path, zone)
-    elif layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
+    elif layout in HISTORIES and (layout != "openclaw" or detect(path) == "openclaw"):
         yield from read_history(layout, path, zone, groups=groups)
     else:
         yield from _workspace(layout, path, zone)
@@ -123,7 +123,7 @@ def _workspace(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
         yield from _json_lines(log, zone)
 
 
-def _installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
+def _read_installed(layout: str, path: Path, zone: tzinfo | None) -> Iterator[Item]:
     try:
         entry, number = part_of("layout", layout), 0
     except LookupError as error:

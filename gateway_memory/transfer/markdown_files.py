@@ -75,7 +75,7 @@ def read_markdown(
         else:
             lines.append(line)
     if path.name == USER_FILE:
-        lines = _observed(_without_foot(lines))
+        lines = _place_comments(_without_foot(lines))
     marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
     text = clean(marked).text.replace(_KEPT_MARK, "<!--")
     at, of_day = time_of(path, zone), bool(day_named(path.stem))
@@ -130,7 +130,7 @@ def _without_foot(lines: Sequence[str]) -> Sequence[str]:
     return lines if any(_LINE.match(line) or line.startswith("#") for line in foot) else lines[: len(lines) - len(foot)]
 
 
-def _observed(lines: Sequence[str]) -> list[str]:
+def _place_comments(lines: Sequence[str]) -> list[str]:
     """Return the lines of USER.md with each comment at the end of the line that it is about."""
     result: list[str] = []
     waiting = ""

@@ -17,10 +17,7 @@ from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_document, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
-from gateway_memory.store.markdown import (
-    MemoryType,
-    one_line,
-)
+from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.reviewed import Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
@@ -68,7 +65,7 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
         ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
     """
     row = _Row(raw, zone)
-    item = _converted(row, place, default_at)
+    item = _convert(row, place, default_at)
     if isinstance(item, Ignored | Problem | LeftOut):
         return item
     unknown = [f'the field "{short_name(name)}", which was left out' for name in row if name not in row.known]
@@ -77,10 +74,10 @@ def item_of(raw: Mapping[str, Any], place: str, default_at: float, zone: tzinfo 
     return replace(item, unknown=tuple(unknown))
 
 
-def _converted(raw: _Row, place: str, default_at: float) -> Item:
-    kind = raw.get("kind", raw.get("type"))
+def _convert(raw: _Row, place: str, default_at: float) -> Item:
     if raw.get("deleted_at"):
         return Ignored(place=place, kind="deleted")
+    kind = raw.get("kind", raw.get("type"))
     scope = _text(raw, "scope")
     if kind == "note":
         return _note(raw, place, scope)
@@ -90,6 +87,9 @@ def _converted(raw: _Row, place: str, default_at: float) -> Item:
         return SummaryItem(place=place, scope=scope, record=_record(raw))
     if kind in ("memory", "fact", "past") or (kind in (None, *TYPES) and "content" in raw):
         return _memory(raw, place, scope, default_at)
+    if raw.get("kind") is not None:
+        name = short_name(str(kind))
+        raise ValueError(f"unknown kind {name}: expected memory, past, fact, note, summary, episode or review")
     return Ignored(place=place)
 
 

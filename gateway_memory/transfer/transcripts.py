@@ -6,7 +6,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.edge.transcript import Exchange, TranscriptReader
+from gateway_memory.edge.transcript import EditorExchange, TranscriptReader
 from gateway_memory.transfer import conversations, facts, items, reading
 
 _Read = Iterator[conversations.Conversation | items.Item]
@@ -36,15 +36,15 @@ def claude_code(path: Path, zone: tzinfo | None) -> _Read:
     """Yield the sessions and the memory of a project's folder, of all projects (~/.claude), or of one file."""
     if path.is_dir() or path.suffix == ".md":
         yield from facts.topics(path, zone)
-    yield from _exchanged("claude-code", files_of(path, *CLAUDE_CODE) if path.suffix != ".md" else [])
+    yield from _read_sessions("claude-code", files_of(path, *CLAUDE_CODE) if path.suffix != ".md" else [])
 
 
 def cursor(path: Path, _: tzinfo | None) -> _Read:
     """Yield the sessions of Cursor: of its home (~/.cursor), of a project's folder, or of one file."""
-    return _exchanged("cursor", files_of(path, *CURSOR))
+    return _read_sessions("cursor", files_of(path, *CURSOR))
 
 
-def _exchanged(source: str, files: list[Path]) -> _Read:
+def _read_sessions(source: str, files: list[Path]) -> _Read:
     """Yield the sessions of transcripts, each exchange once: a branch begins with a copy of what it comes from."""
     known: set[str] = set()
     for file in files:
@@ -54,7 +54,7 @@ def _exchanged(source: str, files: list[Path]) -> _Read:
                 yield entry
             else:
                 reader.take(entry)
-        by_session: dict[str, list[Exchange]] = {}
+        by_session: dict[str, list[EditorExchange]] = {}
         for each in reader.exchanges:
             if each.id not in known:
                 by_session.setdefault(each.session, []).append(each)
@@ -69,11 +69,11 @@ def _exchanged(source: str, files: list[Path]) -> _Read:
             )
 
 
-def _messages(exchange: Exchange) -> Iterator[conversations.Message]:
+def _messages(exchange: EditorExchange) -> Iterator[conversations.ChatMessage]:
     at = exchange.at or 0.0
-    yield conversations.Message(role="user", text=exchange.user, at=at)
+    yield conversations.ChatMessage(role="user", text=exchange.user, at=at)
     if exchange.reply:
-        yield conversations.Message(role="assistant", text=exchange.reply, at=at)
+        yield conversations.ChatMessage(role="assistant", text=exchange.reply, at=at)
 
 
 def codex(path: Path, zone: tzinfo | None) -> _Read:
@@ -81,10 +81,10 @@ def codex(path: Path, zone: tzinfo | None) -> _Read:
 
     A rollout that goes on from another one begins with a copy of it, which is left out where the other one is read.
     """
-    said: dict[str, list[conversations.Message]] = {}
+    said: dict[str, list[conversations.ChatMessage]] = {}
     for file in files_of(path, *CODEX):
         head: dict[str, Any] = {}
-        messages: list[conversations.Message] = []
+        messages: list[conversations.ChatMessage] = []
         for entry in reading.objects_of_lines(file):
             if isinstance(entry, items.Problem):
                 yield entry
@@ -109,15 +109,17 @@ def codex(path: Path, zone: tzinfo | None) -> _Read:
         )
 
 
-def _message(entry: Mapping[str, Any], body: Mapping[str, Any], zone: tzinfo | None) -> conversations.Message | None:
+def _message(
+    entry: Mapping[str, Any], body: Mapping[str, Any], zone: tzinfo | None
+) -> conversations.ChatMessage | None:
     if entry.get("type") not in ("response_item", "message") or body.get("type") != "message":
         return None
     return conversations.message_of(body, entry.get("timestamp"), zone)
 
 
 def _without_copies(
-    messages: list[conversations.Message], before: list[conversations.Message]
-) -> list[conversations.Message]:
+    messages: list[conversations.ChatMessage], before: list[conversations.ChatMessage]
+) -> list[conversations.ChatMessage]:
     copied = Counter((each.role, each.text) for each in before)
     start = 0
     while start < len(messages) and copied[key := (messages[start].role, messages[start].text)] > 0:

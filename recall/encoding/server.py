@@ -6,16 +6,16 @@ SDK's own retries are off, and the SDK is imported in the encoder's thread.
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway_memory.ground.network import Breaker, api_key, bounded_client, retry_after
-from recall.encoding.encoder import SAMPLES, scale_of, unit_rows
+from gateway_memory.ground.network import api_key, open_client, retry_after
+from gateway_memory.ground.policies import Breaker
+from recall.encoding.scale import SAMPLES, scale_of, unit_rows
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
 
@@ -46,13 +46,7 @@ class ServerEncoder:
         EmbeddingError: the server gives no usable vectors.
     """
 
-    def __init__(
-        self,
-        settings: EmbedderSettings,
-        *,
-        breaker: Breaker | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, settings: EmbedderSettings, *, breaker: Breaker | None = None) -> None:
         key = api_key("openai", settings.base_url, settings.api_key_env)
         if not key and not settings.base_url:
             raise EmbeddingError("no_key")
@@ -62,17 +56,11 @@ class ServerEncoder:
             logging.getLogger(name).addFilter(_is_not_ours)
         self._sdk: Any = openai
         self._settings = settings
-        self._breaker = breaker
-        self._clock = clock
+        self._breaker = breaker or Breaker()
         self._loop = asyncio.new_event_loop()
         most = _ANSWER_BYTES + _VECTOR_BYTES * max(settings.batch_size, len(SAMPLES))
-        # A local server needs no key, but the SDK requires one.
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=settings.base_url or None,
-            max_retries=0,
-            timeout=settings.timeout_seconds,
-            http_client=bounded_client(openai, settings.timeout_seconds, most, lambda: EmbeddingError("too_large")),
+        self._client = open_client(
+            openai, "AsyncOpenAI", settings, key or "none", most, lambda: EmbeddingError("too_large")
         )
         self.dimension = 0
         try:
@@ -101,18 +89,9 @@ class ServerEncoder:
         """
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), self._settings.batch_size):
-            if self._breaker is not None and not self._breaker.allows(self._clock()):
-                raise EmbeddingError("circuit_open")
-            try:
-                rows = self._batch(
-                    [text if text.strip() else "." for text in texts[start:][: self._settings.batch_size]]
-                )
-            except EmbeddingError:
-                if self._breaker is not None:
-                    self._breaker.failed(self._clock())
-                raise
-            if self._breaker is not None:
-                self._breaker.succeeded()
+            some = [text if text.strip() else "." for text in texts[start:][: self._settings.batch_size]]
+            with self._breaker.guard(lambda: EmbeddingError("circuit_open"), lambda _: True):
+                rows = self._batch(some)
             vectors[start : start + len(rows)] = rows
         return vectors
 
@@ -146,11 +125,11 @@ class ServerEncoder:
         except TimeoutError:
             raise EmbeddingError("timeout") from None
         except self._sdk.OpenAIError as error:
-            raise self._translated(error) from None
+            raise self._translate(error) from None
         except (AttributeError, IndexError, TypeError, ValueError):  # a proxy's page, a body cut off
             raise EmbeddingError("unreadable") from None
 
-    def _translated(self, error: Any) -> EmbeddingError:
+    def _translate(self, error: Any) -> EmbeddingError:
         if isinstance(error.__cause__, EmbeddingError):
             return error.__cause__
         if isinstance(error, self._sdk.APIStatusError):

@@ -6,7 +6,7 @@ import numpy as np
 from numkong import cdist
 from numpy.typing import NDArray
 
-from recall.encoding.encoder import as_bytes
+from recall.encoding.vectors import as_bytes
 
 
 class Growing:

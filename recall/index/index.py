@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.encoding.encoder import BUNDLED, Scale, packed
+from recall.encoding.scale import BUNDLED, Scale
+from recall.encoding.vectors import packed
 from recall.index.sampling import Wanted, sample
 from recall.index.scope_rows import ScopeRows
 from recall.rows.replacement import cleaned, same_text

@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.encoding.encoder import packed_type, unpacked
+from recall.encoding.vectors import packed_type, unpacked
 from recall.index.growing import Growing, Matrix
 from recall.ranking import rank
 from recall.ranking.postings import Postings

@@ -261,12 +261,12 @@ class PostgresRows(Rows):
             self._texts[scope] = {}
         # Vectors are as many as rows: none before this page is looked at.
         where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._loaded(scope, where, after, scope, after, limit)
+        rows = self._load(scope, where, after, scope, after, limit)
         if not rows:
             self._evict(scope)
         return rows
 
-    def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:
+    def _load(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:
         """Return rows of a scope as the index loads them, and keep their texts."""
         size = len(LoadedRow._fields)
         query = f"select {LOADED}, {STORED} from {joined(self._slot.table, hint)} {where}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gateway_memory.ground.logs import get_logger
-from recall.encoding.encoder import packed_type, unpacked
+from recall.encoding.vectors import packed_type, unpacked
 from recall.ranking.postings import Segment
 from recall.rows.postgres_large import text_of
 from recall.rows.server import SEE
@@ -121,7 +121,7 @@ class _Part:
             newest = spaces.read_by(None)
             if newest is None or not 0 < newest.space.dimension <= _LONGEST_VECTOR:
                 return False
-            return self._begun(revision, newest) if state is None else self._begun_again(newest)
+            return self._begun(revision, newest) if state is None else self._begin_again(newest)
 
     def _begun(self, revision: int, slot: Slot) -> bool:
         """Make room for a scope's vectors; False where another process works on the scope."""
@@ -134,7 +134,7 @@ class _Part:
         self._rows("select add_large_vectors(%s, %s)", begun[0][0], slot.space.dimension)
         return True
 
-    def _begun_again(self, slot: Slot) -> bool:
+    def _begin_again(self, slot: Slot) -> bool:
         """Make room for vectors of another encoder, since those of the graph no longer serve; words stay."""
         query = (
             "update large set graph = false, revision = 0, encoder = %s, dimension = %s, vectors = 0, vector_sum = ''"

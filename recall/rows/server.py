@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 
 from gateway_memory.ground.logs import get_logger
-from gateway_memory.ground.network import SERVER_BACKOFF_SECONDS, Breaker
+from gateway_memory.ground.policies import SERVER_BACKOFF_SECONDS
 from recall.rows.tables import Opening, Poll
 from recall.rows.waiting import TimeoutConnection, is_loss
 from recall.types import RecallError, RowsBusyError
@@ -47,7 +47,7 @@ class Server:
         self._arguments = arguments
         self._connection: TimeoutConnection | None = None
         self._connecting: threading.Thread | None = None
-        self._breaker = Breaker(failures=1, open_seconds=SERVER_BACKOFF_SECONDS)
+        self._rests_until = 0.0
         self._is_open = False
         # The scope whose rows are seen, and whether a transaction that has begun sees it already.
         self._seen = ""
@@ -96,7 +96,7 @@ class Server:
     def _ready(self) -> bool:
         if self.is_current():
             return True
-        if self._connecting is None and self._is_open and self._breaker.allows(time.monotonic()):
+        if self._connecting is None and self._is_open and time.monotonic() >= self._rests_until:
             self._connecting = threading.Thread(target=self._connect_again, name="recall-postgres", daemon=True)
             self._connecting.start()
         return False
@@ -106,9 +106,8 @@ class Server:
             connection = self._connect()
         except psycopg.Error as error:
             _log.warning("recall.server_away", error=type(error).__name__)
-            self._breaker.failed(time.monotonic())
+            self._rests_until = time.monotonic() + SERVER_BACKOFF_SECONDS
         else:
-            self._breaker.succeeded()
             if self._is_open:
                 self._connection = connection
             else:

@@ -237,9 +237,9 @@ class Rows:
         """Return the first rows of a scope behind a sequence."""
         self._database.see(scope)
         where = "where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        return self._loaded(scope, where, scope, after, limit)
+        return self._load(scope, where, scope, after, limit)
 
-    def _loaded(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:  # noqa: ARG002 - see PostgresRows
+    def _load(self, scope: str, where: str, *values: Any, hint: str = "") -> list[LoadedRow]:  # noqa: ARG002 - see PostgresRows
         """Return rows of a scope as the index loads them."""
         query = f"select {LOADED} from {joined(self._slot.table, hint)} {where}"
         return [LoadedRow._make(row) for row in self._rows(query, *values)]
@@ -259,7 +259,7 @@ class Rows:
                 return ScopeChanges(current, (), (), ())
             since = (scope, revision)
             where = "where r.scope = ? and r.revision > ? order by r.sequence"
-            rows = self._loaded(scope, where, *since, hint=self._database.hint)
+            rows = self._load(scope, where, *since, hint=self._database.hint)
             removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
             of = f"from {self._slot.table} where scope = ? and revision > ?"
             vectors = self._rows(f"select sequence, vector {of} order by sequence", *since)
@@ -270,9 +270,9 @@ class Rows:
         self._database.see(scope)
         with self._database.reading():
             where = "r.scope = ? and r.revision > ? and r.added > ? and r.kind = 'item' order by r.sequence"
-            return self._scope(scope)[0], self._stored(scope, where, revision, revision)
+            return self._scope(scope)[0], self._read_stored(scope, where, revision, revision)
 
-    def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
+    def _read_stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
         """Return rows by a condition over r, of which the first value is the scope."""
         query = f"select {STORED} from row r where {where}"
         return [stored_of(scope, row) for row in self._of(scope, query, *values)]
@@ -284,26 +284,26 @@ class Rows:
 
     def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
         """Return the rows of some files, in no order."""
-        return self._stored_among(scope, "file", files)
+        return self._read_among(scope, "file", files)
 
     def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
         """Return the rows of these ids, in no order; unknown ids are left out."""
-        return self._stored_among(scope, "id", ids)
+        return self._read_among(scope, "id", ids)
 
     def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
         """Return the rows of these sequences, in no order; unknown ones are left out."""
-        return self._stored_among(scope, "sequence", sequences)
+        return self._read_among(scope, "sequence", sequences)
 
-    def _stored_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
+    def _read_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
         stored: list[Stored] = []
         for start in range(0, len(values), _AT_ONCE):
             part = values[start : start + _AT_ONCE]
-            stored += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
+            stored += self._read_stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
         return stored
 
     def newest(self, scope: str, limit: int) -> Sequence[Stored]:
         """Return the items that were inserted last, the newest first."""
-        return self._stored(scope, "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?", limit)
+        return self._read_stored(scope, "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?", limit)
 
     def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
         """Return the items that pass a filter, the newest first by `at`. Stage summaries never pass."""
@@ -311,12 +311,12 @@ class Rows:
         # A file has few rows, which the index of files finds: that of times would be walked in search of them.
         at = "r.at + 0" if only.file else "r.at"
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by {at} desc, r.sequence desc limit ?"
-        return self._stored(scope, where, *values, limit)
+        return self._read_stored(scope, where, *values, limit)
 
     def coming(self, scope: str, day: str, limit: int) -> Sequence[Stored]:
         """Return the items that hold until a day (YYYY-MM-DD) or later, those that end first before the others."""
         where = "r.scope = ? and r.kind = 'item' and r.type <> 'S' and r.until <> '' and r.until >= ?"
-        return self._stored(scope, f"{where} order by r.until, r.at desc limit ?", day, limit)
+        return self._read_stored(scope, f"{where} order by r.until, r.at desc limit ?", day, limit)
 
     def began(self, scope: str) -> float:
         """Return when the oldest item of a scope was said, in epoch seconds; 0 without one."""
@@ -325,7 +325,7 @@ class Rows:
 
     def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
         """Return the passages of the user from an importance above .5 on, the most important first."""
-        return self._stored(scope, f"r.scope = ? and {TELLING}", least, limit)
+        return self._read_stored(scope, f"r.scope = ? and {TELLING}", least, limit)
 
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         """Return the sequences of all rows that pass a filter. Stage summaries never pass."""

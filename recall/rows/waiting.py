@@ -33,7 +33,7 @@ class TimeoutConnection(psycopg.Connection[Any]):
         self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
     ) -> T:
         """Wait for the server's answer. Raises OperationalError after `timeout_seconds`."""
-        bounded = _bounded(gen, time.monotonic() + self.timeout_seconds)
+        bounded = _bound(gen, time.monotonic() + self.timeout_seconds)
         try:
             return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
         except SilentError:
@@ -54,7 +54,7 @@ def is_loss(error: psycopg.Error) -> bool:
     return state is None or state.startswith(("08", "57P")) or state == "53300"
 
 
-def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:
+def _bound(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:
     try:
         state = next(gen)
         while True:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.encoding.encoder import Scale
+from recall.encoding.scale import Scale
 from recall.index.index import Index
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import rank

@@ -1,11 +1,13 @@
 """`make demo` on any machine: a slow one is warned of, and what a reply isn't told fails."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from gateway_memory import Config, load_config
-from gateway_memory.cli import replay as demo
+from gateway_memory.cli import demo
+from gateway_memory.edge.phrases import SHELL_LANGUAGE
 
 pytestmark = [pytest.mark.over_postgres, pytest.mark.files]
 
@@ -36,3 +38,21 @@ def test_a_memory_that_does_not_come_is_a_failure(
     shown = capsys.readouterr().out
     assert "✗ 1  A preference told in one session reaches another" in shown
     assert "These do not hold:" in shown
+
+
+def test_it_speaks_the_language_of_the_shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = SHELL_LANGUAGE.set("zh")
+    monkeypatch.setattr(demo, "_HANGING_SECONDS", 0.0)  # it then fails, which is told too
+    try:
+        demo.run_demo()
+    finally:
+        SHELL_LANGUAGE.reset(before)
+    shown = capsys.readouterr().out
+    told = [line for line in shown.splitlines() if not re.match(r" {8}|  [✓✗] ", line)]
+    titles = re.findall("^  [✓✗] .*", shown, re.MULTILINE)
+    assert len(titles) == 11
+    assert [line for line in (*told, *titles) if line and not re.search("[一-鿿]", line)] == []
+    assert not re.search(r"^ {8}(asked|told|search):", shown, re.MULTILINE)
+    assert "编号对应七条验收标准。" in shown

@@ -13,7 +13,7 @@ import pytest
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.ground.texts import text_in
-from gateway_memory.store.disk.workspace import left_out
+from gateway_memory.store.disk.aside import left_out
 from gateway_memory.store.headings import day_of_file
 from gateway_memory.transfer.items import EpisodeItem, Item, LeftOut, MemoryItem, NoteItem
 from gateway_memory.transfer.layouts import layout_of, read_layout

@@ -388,3 +388,15 @@ async def test_a_record_that_a_person_deletes_is_not_asked_about(tmp_path: Path)
         for kept in (lines[:3] + lines[4:], lines[:3] + lines[4:-1]):  # the last one too
             file.write_bytes(b"".join(kept))
             assert await asks(memory, asking) == ""
+
+
+async def test_without_a_question_nothing_is_taken_back(tmp_path: Path) -> None:
+    """Somebody who sees an emptied file before a process has noticed it types what the docs say."""
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.command(session, "/memory remember I like tea")
+        answer = await memory.answer(session, "/memory restore")
+        assert answer
+        assert not answer.done
+        assert "/memory undo" in answer.text
+        assert "I like tea" in str(await memory.command(session, "/memory list"))

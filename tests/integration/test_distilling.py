@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from inside import connection, journal_rows, parts
 
-from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.capture.distiller import earned
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
@@ -294,3 +294,14 @@ def test_the_command_shows_and_moves(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_what_earns_it(change: dict[str, str], uses: Uses, reason: str | None) -> None:
     memory = replace(MemoryRecord(id="a", text="t", file="memory/2026-01-01.md", at=0.0), **change)  # type: ignore[arg-type]
     assert earned(memory, uses, MemorySync().distill) == reason
+
+
+@pytest.mark.parametrize(
+    "least",
+    [{"minUses": 9}, {"minDays": 4}, {"minConfidence": 0.95}, {"minUses": 4, "minDays": 3, "minConfidence": 0.9}],
+)
+def test_the_config_says_what_earns_it(least: dict[str, float]) -> None:
+    config = load_config({"agents": {"defaults": {"memorySync": {"distill": least}}}})
+    memory = MemoryRecord(id="a", text="t", file="memory/2026-01-01.md", at=0.0, confidence=0.9)
+    reason = earned(memory, Uses(recalled=8, repeated=0, days=3), config.defaults.distill)
+    assert reason == ("recalled" if len(least) > 1 else None)

@@ -38,8 +38,8 @@ from served import Served, service, written
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.entry import main as entry
-from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
 from gateway_memory.cli.main import main, make_parser
+from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS as CHAT_COMMANDS
 from gateway_memory.config.keys import known_paths
 from gateway_memory.config.load import check_config

@@ -14,7 +14,8 @@ from inside import parts
 from postgres import KINDS, app_of, migrated
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.cli.documents import STATE_FILE, open_for
+from gateway_memory.cli.checkout import STATE_FILE
+from gateway_memory.cli.hand_edits import open_for
 from gateway_memory.cli.main import main
 from gateway_memory.scope import OWNER_SCOPE, Scope
 

@@ -14,7 +14,7 @@ from transcripts import ClaudeCode, Cursor, Transcript
 
 from gateway_memory.edge.transcript import exchanges_of
 from gateway_memory.hooks.editors import joined_in
-from gateway_memory.hooks.later import observations_of
+from gateway_memory.hooks.feed import observations_of
 
 pytestmark = pytest.mark.slow
 
@@ -449,4 +449,4 @@ def test_cursors_times_are_read(stamp: str, at: datetime | None) -> None:
     line = {"role": "user", "message": {"content": [{"type": "text", "text": text}]}}
     (found,) = exchanges_of([json.dumps(line).encode()], "one")
     assert found.at == (at and at.timestamp())
-    assert [each.kind for each in observations_of([json.dumps(line).encode()])] == ["user"]
+    assert [each.kind for each in observations_of(found.parts)] == ["user"]

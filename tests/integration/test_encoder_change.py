@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recall import Entry, Recaller, RecallSettings, SearchRequest
-from recall.encoding.encoder import BUNDLED
+from recall.encoding.scale import BUNDLED
 from recall.rows.sqlite import SqliteRows
 from recall.rows.tables import VectorSpace
 

@@ -21,7 +21,7 @@ from thorough import sample
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.edge.transcript import read_exchanges
-from gateway_memory.hooks import later
+from gateway_memory.hooks import feed, later
 from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
@@ -81,7 +81,7 @@ def logged(workspace: Path) -> list[dict[str, Any]]:
 def well_formed(workspace: Path, path: str, *, saved: int = 1) -> None:
     """The next hooks find everything as it should be, and the session has its one record."""
     config, ending = Path(WORDS_ALONE), {"transcript_path": path, "reason": "completed"}
-    later.end(HookInput(ending, workspace, "conv-1", config, inf))
+    later.end_session(HookInput(ending, workspace, "conv-1", config, inf))
     assert len(records(workspace)) == saved
     journal = sqlite3.connect(workspace / "journal.sqlite")
     assert journal.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -215,8 +215,8 @@ def test_of_a_transcript_that_is_too_long_for_the_time_the_next_hook_reads_the_r
         register(journal, "conv-1", 1.0, lives=True)
         for until, kept in ((5.0, 40), (inf, 100)):  # a clock that goes on by one whenever it is looked at
             with monkeypatch.context() as patched:
-                patched.setattr(later, "time", type("Clock", (), {"monotonic": lambda: next(ticks)}))
-                later.feed(
+                patched.setattr(feed, "time", type("Clock", (), {"monotonic": lambda: next(ticks)}))
+                feed.feed(
                     journal, HookInput({}, workspace, "conv-1", Path(WORDS_ALONE), until), path, 2.0, reached="stop"
                 )
             assert len(journal.unread([each.id for each in read_exchanges(path, "conv-1")])) == 100 - kept

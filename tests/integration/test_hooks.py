@@ -16,10 +16,12 @@ from patience import seconds
 from thorough import sample
 
 from gateway_memory.edge.prompts import is_significant, own_command
+from gateway_memory.edge.transcript import exchanges_of
 from gateway_memory.hooks.editors import settings_of
+from gateway_memory.hooks.feed import observations_of
 from gateway_memory.hooks.install import merged, without_ours
-from gateway_memory.hooks.later import observations_of
 from gateway_memory.hooks.outcome import last_outcomes
+from gateway_memory.store.journal.opened import Observation
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:
@@ -131,6 +133,10 @@ def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
     assert (tmp_path / ".memory" / ".gitignore").read_text() == "*\n", "what was said is not for the repository"
 
 
+def seen_in(lines: list[bytes]) -> list[Observation]:
+    return [each for exchange in exchanges_of(lines, "one") for each in observations_of(exchange.parts)]
+
+
 @pytest.mark.parametrize(
     ("text", "marks", "said"),
     [
@@ -148,7 +154,7 @@ def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
 )
 def test_of_a_transcript_the_users_own_words_are_kept(text: str, marks: dict[str, bool], said: list[str]) -> None:
     line = {"role": "user", **marks, "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
-    seen = observations_of([json.dumps(line).encode()])
+    seen = seen_in([json.dumps(line).encode()])
     assert [each.content for each in seen] == said
     assert not is_significant(seen)
 
@@ -164,8 +170,9 @@ def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:
         content = [{"type": "text", "text": text}]
         return {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more}
 
-    seen = observations_of(
+    seen = seen_in(
         [
+            line("user", {"type": "text", "text": "mend it"}),
             line("assistant", use(1, "Read", file_path="/p/login.py"), use(2, "Bash", command="make test")),
             line("user", result(1, "x" * 4321), result(2, "line one\nExit code 2", is_error=True)),
             line("assistant", use(3, "Bash", command="make lint"), use(4, "Grep", pattern="retry_limit", path="src")),
@@ -173,6 +180,7 @@ def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:
         ]
     )
     assert [(each.kind, each.content) for each in seen] == [
+        ("user", "mend it"),
         ("tool", "/p/login.py (4321 characters)"),
         ("tool", "$ make test\nline one\nExit code 2"),
         ("error", "line one\nExit code 2"),

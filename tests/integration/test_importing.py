@@ -518,6 +518,15 @@ def test_an_import_names_what_it_does_not_know(tmp_path: Path, capsys: pytest.Ca
     assert 'not known here, in 1 rows: the category "opening", which was kept' in shown
 
 
+def test_a_row_of_an_unknown_kind_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "facts.jsonl"
+    rows = [{"kind": "fact", "content": "The warehouse closes at six"}, {"kind": "facts", "content": "It opens at two"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert main(["import", "jsonl", str(path), "--workspace", str(tmp_path / "w")]) == 0
+    shown = capsys.readouterr().out
+    assert f"{path}:2: unknown kind facts: expected memory, past, fact, note, summary, episode or review" in shown
+
+
 def test_an_import_of_which_not_one_row_can_be_read_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "facts.jsonl"
     path.write_text('{"kind": "fact", "content": 7}\nno JSON\n', "utf-8")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recall import EmbedderSettings, Entry, Filter, Recaller, RecallSettings, SearchRequest
-from recall.encoding.encoder import BUNDLED
+from recall.encoding.scale import BUNDLED
 
 NAMES = [
     "owner",

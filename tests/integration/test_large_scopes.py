@@ -18,7 +18,7 @@ from gateway_memory.scope import resolve_scope
 from gateway_memory.store.postgres.connection import in_schema
 from gateway_memory.store.postgres.scopes import ScopeTables
 from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, SearchRequest, Stamp
-from recall.encoding.encoder import BUNDLED
+from recall.encoding.scale import BUNDLED
 from recall.rows.postgres_large import LargeRows
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")

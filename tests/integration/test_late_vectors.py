@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from patience import seconds
 
 from recall import Entry, Recall, Recaller, RecallError, RecallSettings, SearchRequest
-from recall.encoding.encoder import BUNDLED
+from recall.encoding.scale import BUNDLED
 from recall.search.candidates import QueryVector
 
 LINES = ["the boat leaves from pier nine", "Lena drinks tea", "the rent is due on the first"]

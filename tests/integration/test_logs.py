@@ -35,7 +35,7 @@ def test_a_day_is_a_file_and_old_ones_are_deleted(tmp_path: Path) -> None:
     logs.mkdir()
     for name in ("gateway-memory-2026-03-07.jsonl", "hooks-2026-03-07.jsonl", "hooks-2026-03-08.jsonl", "mine.jsonl"):
         (logs / name).write_text("", "utf-8")
-    log = DayLog(tmp_path, retain_days=3, clock=clock)
+    log = DayLog(tmp_path, retain_days=retain_days(LogSettings(retain_days=3)), clock=clock)
     for _ in range(5):
         log(None, "info", {"event": "ingest.done", "added": 1})
         clock.now += timedelta(days=1)

@@ -28,7 +28,7 @@ from gateway_memory.store.journal.migration import FilesSide
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.migration import NOT_MIGRATED, PARTS
 from gateway_memory.store.postgres.schema import check
-from gateway_memory.store.postgres.scopes import PostgresSide
+from gateway_memory.store.postgres.side import PostgresSide
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.storage import open_store
 

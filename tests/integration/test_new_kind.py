@@ -29,7 +29,7 @@ from gateway_memory.config.serving import serve_options
 from gateway_memory.edge.phrases import say
 from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import KINDS, Kind, Scope
-from gateway_memory.serving.mcp import open_context
+from gateway_memory.serving.mcp_context import open_context
 from gateway_memory.serving.server import serve
 from gateway_memory.serving.tokens import host_token_path
 from gateway_memory.store.disk.own import NotOwnError, Owned

@@ -337,14 +337,17 @@ async def test_a_reranker_that_hangs_or_fails_changes_nothing(
         told, found = await ask(memory)
     async with GatewayMemory(config(), tmp_path / "with", rerank=RERANKERS[name]) as memory:
         assert await ask(memory) == (told, found)
-        assert (await memory.before_reply(await memory.start_session("q", user=OWNER), "boiler?")).outcome == "full"
+        session = await memory.start_session("q", user=OWNER)
+        assert (await memory.before_reply(session, "boiler?")).outcome == "full"
+        failures = (await memory.record(session, "status"))["failures"]
+        assert [each["count"] for each in failures if each["place"] == "rerank"], "status and doctor name it"
     assert "the text of a memory" not in caplog.text
 
 
 def test_a_broker_that_hangs_or_raises_is_said_by_doctor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.cli.doctor._ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("gateway_memory.cli.broker_check._ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         mqtt = {"enabled": True, "workspaceId": "w", "host": "127.0.0.1", "port": listener.getsockname()[1]}
         path = tmp_path / "c.json5"
@@ -386,6 +389,14 @@ def test_a_layout_is_imported_by_its_name(tmp_path: Path, capsys: pytest.Capture
     assert "2 waiting" in capsys.readouterr().out, "what was not said here is looked at by a person"
     assert main(["review", "--workspace", workspace]) == 0
     assert "the key is with Lou" in capsys.readouterr().out
+
+
+def test_an_error_lists_the_layouts_of_packages_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["import", "nosuch", "notes.txt"])
+    listed = capsys.readouterr().err
+    assert "jsonl" in listed
+    assert "lines" in listed
 
 
 async def test_a_surface_answers_beside_ours(tmp_path: Path) -> None:

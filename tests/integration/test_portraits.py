@@ -8,10 +8,10 @@ import pytest
 from ending import Clock, opened
 
 from gateway_memory import OWNER, GatewayMemory, Session
-from gateway_memory.commands.sections import Sections
+from gateway_memory.browsing.sections import Sections
+from gateway_memory.browsing.wiki_pages import pages_of, without_secrets
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.transfer.layouts import read_layout
-from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
 
 pytestmark = pytest.mark.over_postgres
 

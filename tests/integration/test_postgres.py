@@ -33,10 +33,11 @@ from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check, migrate, state_of
-from gateway_memory.store.postgres.spool import PostgresTurns
 from gateway_memory.store.postgres.storage import open_shared
+from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.sync.peers import Peers
-from gateway_memory.transfer.deletion import Deletion, lines_of
+from gateway_memory.transfer.deletion import Deletion
+from gateway_memory.transfer.proof import lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
 from recall.rows.tables import SCHEMA

@@ -21,8 +21,8 @@ from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.scope import Scope, resolve_scope
 from gateway_memory.store.postgres.schema import check, migrate, status
-from gateway_memory.store.postgres.scopes import PostgresSide
 from gateway_memory.store.postgres.shards import spread
+from gateway_memory.store.postgres.side import PostgresSide
 from gateway_memory.transfer.deletion import Deletion
 from recall import shard_of
 

@@ -36,7 +36,7 @@ from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.errors import ServiceError
-from gateway_memory.serving.feeds import ChangeFeed, Kind, Listener
+from gateway_memory.serving.feeds import ChangeFeed, Listener, ListenerKind
 from gateway_memory.serving.server import serve
 from gateway_memory.serving.tokens import ClientTokens, host_token
 from notifier import Event, MemoryChange
@@ -431,7 +431,7 @@ async def test_a_silent_stream_is_kept_alive() -> None:
 
 
 async def test_open_pages_and_clients_take_no_place_of_each_other() -> None:
-    kinds: list[tuple[Kind, Kind]] = [("page", "client"), ("client", "page")]
+    kinds: list[tuple[ListenerKind, ListenerKind]] = [("page", "client"), ("client", "page")]
     for full, other in kinds:
         feed = ChangeFeed(most=2)
         for _ in range(2):

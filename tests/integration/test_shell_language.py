@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.main import COMMANDS, main, make_parser
+from gateway_memory.cli.main import main, make_parser
 from gateway_memory.cli.options import language_of_shell
+from gateway_memory.cli.table import COMMANDS
 from gateway_memory.edge.phrases import SHELL_LANGUAGE
 
 HAN = re.compile("[一-鿿]")

@@ -15,7 +15,7 @@ from scripted_provider import Drop, Fail, Provider, Say, Step, entry, found, ser
 
 import extractor.model.model
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.ground.network import Breaker
+from gateway_memory.ground.policies import Breaker
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 

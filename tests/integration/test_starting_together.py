@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.store.journal.connection import open_database
+from gateway_memory.store.journal.opening import open_database
 from gateway_memory.store.journal.sqlite import STEPS, open_journal
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.commands.browsing import Tried
+from gateway_memory.browsing.reads import Tried
 from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.testing import Clock
 from recall import FENCE_END, Filter

@@ -25,11 +25,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from thorough import THOROUGH, examples
 
 from gateway_memory import OWNER, GatewayMemory, Session
+from gateway_memory.browsing.wiki_pages import pages_of, without_secrets
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.testing import Clock, RecordedEvents, memory_for_tests
 from gateway_memory.transfer.layouts import read_layout
-from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
 
 pytestmark = pytest.mark.over_postgres
 

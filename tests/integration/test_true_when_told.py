@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from gateway_memory import OWNER, GatewayMemory
+from gateway_memory.browsing.wiki_pages import pages_of, without_secrets
 from gateway_memory.sessions.session import Session
 from gateway_memory.testing import Clock, RecordedEvents, ScriptedModel, memory_for_tests
-from gateway_memory.transfer.wiki_pages import pages_of, without_secrets
 
 pytestmark = pytest.mark.over_postgres
 

@@ -33,5 +33,5 @@ if __name__ == "__main__":
 
         from gateway_memory.serving import mcp as mcp_server
 
-        mcp_server.fill = lambda server, context_of: fill(server)
+        mcp_server.fill = lambda server, context_of: fill(server)  # type: ignore[attr-defined]
     sys.exit(main())

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from gateway_memory.cli.main import main
 from gateway_memory.store.journal.migration import FilesSide
 from gateway_memory.store.migration import Cursor, Row
-from gateway_memory.store.postgres.scopes import PostgresSide
+from gateway_memory.store.postgres.side import PostgresSide
 
 
 def die() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recall.encoding.encoder import packed
+from recall.encoding.vectors import packed
 from recall.index.growing import Matrix
 
 BLOCK = Matrix._BLOCK_ROWS

@@ -4,7 +4,7 @@ import pkgutil
 
 import pytest
 
-from gateway_memory.cli.main import COMMANDS as SHELL_COMMANDS
+from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.keys import expected, known_paths, slot
 from gateway_memory.config.load import check_config, load_config, read_text, value_in_message
 from gateway_memory.config.mistakes import ConfigFileError, ConfigProblem
 from gateway_memory.config.scan import dotted, scan
@@ -481,3 +481,16 @@ def test_each_provider_of_encoders_is_a_row_of_one_table() -> None:
     for name, provider in _PROVIDERS.items():  # what a provider is made from
         assert json.dumps(name) in said
         assert not provider.load or callable(pkgutil.resolve_name(provider.load))
+
+
+def test_each_number_has_a_test_that_fails_when_it_has_no_effect() -> None:
+    """`benchmarks/keys.py` tries them; here each key has a row, and each row a test."""
+    tests = Path(__file__).parents[1]
+    lines = (tests / "data/keys.txt").read_text("utf-8").splitlines()
+    rows = dict(line.split() for line in lines if not line.startswith("#"))
+    keys = {dotted(path): slot(path).type for path in known_paths()}
+    numbers = {key.removeprefix("agents.defaults.memorySync.") for key, kind in keys.items() if kind in (int, float)}
+    assert rows.keys() == numbers
+    for row in rows.values():
+        file, _, name = row.partition("::")
+        assert f"def {name}(" in (tests.parent / file).read_text("utf-8"), row

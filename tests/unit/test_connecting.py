@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gateway_memory.cli.main import main
-from gateway_memory.connect.gateways import plugin_folder
+from gateway_memory.connect.plan import plugin_folder
 
 FILES = {
     "as OpenClaw writes it": b'{\n  "gateway": {\n    "mode": "local"\n  }\n}\n',

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.connect.gateways import Block
+from gateway_memory.connect.yaml_block import Block
 from gateway_memory.errors import UsageError
 
 VALUES = {"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"}

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway_memory.context.coming import ahead_of
 from gateway_memory.ground.calendar import Every, Span, day_span
 from gateway_memory.ground.dates import mentions, time_of
 from gateway_memory.ground.holds import Holds, dated, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.holds import given as given_by_a_caller
+from gateway_memory.store.memory_record import MemoryRecord
 
 SATURDAY, WEDNESDAY = date(2026, 11, 28), date(2026, 11, 25)
 HANDS = sorted((Path(__file__).parents[1] / "data" / "days").glob("*.jsonl"))
@@ -251,6 +253,8 @@ def test_what_comes_again_from_a_day_on_does_not_come_before() -> None:
         ("明天三点剪头发", "15:00"),
         ("明天六点出发", ""),
         ("明天十点开会", "10:00"),
+        ("周一到周五九点上班", "09:00"),
+        ("周二十点开会", "10:00"),
         ("Finn has a haircut tomorrow at 3:30", "15:30"),
         ("we meet tomorrow at 09:30", "09:30"),
         ("dinner tomorrow at 7:15", "19:15"),
@@ -332,6 +336,25 @@ def test_a_caller_may_say_when_it_holds(values: dict[str, str], line: str) -> No
     again = holds_of(line, SATURDAY)
     assert (again.on, again.until, again.every, again.time) == (holds.on, holds.until, holds.every, holds.time)
     assert plain_of(line) == "The boiler is serviced"
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "day"),
+    [
+        ("明天下午三点看牙", "fact", "2026-11-29 15:00"),
+        ("12月去三亚", "fact", "2026-12"),
+        ("每周二晚上练琴", "fact", "2026-12-01"),
+        ("我从不在周五加班", "fact", ""),
+        ("I never work on Fridays", "fact", ""),
+        ("别在周一给我排事情", "instruction", ""),
+        ("我每天晚上十一点前睡", "fact", ""),
+        ("预算不超过三千", "fact", ""),
+    ],
+)
+def test_what_is_ahead_is_no_habit_and_no_wish_and_a_month_has_no_day(text: str, category: str, day: str) -> None:
+    memory = MemoryRecord(id="a", file="f", text=text, at=0.0, category=category)
+    ahead = ahead_of([memory], SATURDAY, date(2027, 1, 31), lambda _: SATURDAY.isoformat())
+    assert [each.day for each in ahead] == ([day] if day else [])
 
 
 @pytest.mark.parametrize(

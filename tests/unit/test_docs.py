@@ -118,6 +118,11 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^ *```(\w+)", page.read_text("utf-8"), re.MULTILINE)
 
 
+def fenced(page: Path) -> list[str]:
+    """Return the fenced blocks of a page."""
+    return re.findall(r"^ *```.*?^ *```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
 def figures(page: Path) -> Counter[str]:
     """Count the numbers of a page by their value, whatever they are written with: 150 万 is 1.5 million."""
     text = re.sub(r"\]\([^)]*\)|`[^`]*`", "", prose(page))
@@ -143,6 +148,15 @@ def test_a_chinese_page_has_the_tables_the_blocks_and_the_figures_of_its_english
     assert tables(twin) == tables(page)
     assert blocks(twin) == blocks(page)
     assert figures(twin) == figures(page)
+
+
+@pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)
+def test_what_the_shell_prints_is_chinese_on_a_chinese_page(twin: Path) -> None:
+    """Our shell speaks the language of its reader, so the English lines that it prints stand on English pages alone."""
+    forms = {line for each in texts("doctor").values() for line in [each["en"]] if "{" not in line and " " in line}
+    printed = re.findall(r"^ *[✓✗] (.*)$", "".join(fenced(twin)), re.MULTILINE)
+    assert [line for line in printed if not re.search("[一-鿿]", line)] == []
+    assert [form for form in forms if form in twin.read_text("utf-8")] == []
 
 
 @pytest.mark.parametrize("twin", CHINESE, ids=lambda page: page.name)

@@ -1,11 +1,14 @@
 """`/memory` as one guesses it: which command is reached, and what is proposed where none is."""
 
+import json
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.commands import dispatch
@@ -101,33 +104,64 @@ async def test_three_commands_are_proposed_the_likeliest_first(
     assert len(answer) < 430
 
 
+async def with_encoder(memory: GatewayMemory) -> Session:
+    """Return a session of a memory whose encoder is loaded: it then tells what words alone can't."""
+    session = await memory.start_session("one", user=OWNER)
+    until = time.monotonic() + seconds(30)
+    while "forget" not in proposed(await memory.command(session, "/memory abolish 3")):
+        assert time.monotonic() < until, "the encoder did not load"
+    return session
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("destroy", "forget"), ("combine my accounts", "link"), ("tomorrow's meetings", "coming"), ("销毁", "忘掉")],
 )
 async def test_a_command_is_proposed_for_its_meaning(tmp_path: Path, typed: str, meant: str) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
+        session = await with_encoder(memory)
         assert meant in proposed(await memory.command(session, f"/memory {typed}"))
 
 
 @pytest.mark.lengthy
-async def test_sixty_guesses_of_another_hand_are_done_or_proposed(tmp_path: Path) -> None:
-    path = Path(__file__).parents[1] / "data" / "guesses_by_another_hand.txt"
-    rows = [re.split(r" {2,}", line) for line in path.read_text("utf-8").splitlines() if line.startswith("/")]
-    missed: dict[str, list[str]] = {"en": [], "zh": []}
+async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> None:
+    """benchmarks/train_commands.py has seen none of these."""
+    path = Path(__file__).parents[1] / "data" / "typed_apart.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    met: dict[str, list[str]] = {"en": [], "zh": []}
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        for typed, meant in rows:
-            language = "zh" if re.search("[一-鿿]", typed) else "en"
-            session = await memory.start_session(f"of {language}", user=OWNER)
+        session = await with_encoder(memory)
+        for row in rows:
+            typed = f"/memory {row['text']}"
+            await memory.command(session, "/memory resume")
             read = dispatch.read(typed)
             assert read is not None
-            names = [read.command.name] if read.command else proposed(await memory.command(session, typed))
-            found = [find(name) for name in names]
-            if meant not in [command.name for command in found if command]:
-                missed[language].append(typed)
+            names = proposed(await memory.command(session, typed))
+            done = [read.command] if read.command else []
+            if {command.name for command in (*map(find, names), *done) if command}.intersection(row["commands"]):
+                met["zh" if re.search("[一-鿿]", typed) else "en"].append(typed)
     assert len(rows) == 120
-    assert all(len(each) <= 5 for each in missed.values()), missed
+    assert all(len(each) >= 55 for each in met.values()), met
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("what's stored", "list"), ("都有哪些命令", "帮助"), ("forget the whole lot", "clear")],
+)
+async def test_what_is_rather_meant_stands_below_the_answer(tmp_path: Path, typed: str, meant: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await with_encoder(memory)
+        assert proposed(await memory.command(session, f"/memory {typed}")) == [meant]
+
+
+async def test_a_sentence_that_begins_like_an_alias_is_asked_about(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await with_encoder(memory)
+        answer = await memory.answer(session, "/memory keep this between us")
+        assert answer
+        assert not answer.done
+        assert {"remember", "pause"} <= set(proposed(answer.text))
+        assert (await memory.record(session, "list"))["memories"] == []
 
 
 async def test_what_is_named_behind_clear_is_forgotten(memory: GatewayMemory, session: Session) -> None:

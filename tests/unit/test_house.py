@@ -68,7 +68,7 @@ def test_a_leaf_imports_no_other_package_of_ours(leaf: str) -> None:
     assert found == set()
 
 
-AROUND = ("blocking.py", "cli/", "connect/", "hooks/", "serving/", "store/postgres/", "transfer/")
+AROUND = ("blocking.py", "browsing/", "cli/", "connect/", "hooks/", "serving/", "store/postgres/", "transfer/")
 """What stands around the core, which can be read without it."""
 ROOTS = ("memory.py", "wiring.py")
 """What puts the core and its surroundings together."""
@@ -92,6 +92,16 @@ def test_the_core_imports_nothing_of_what_stands_around_it() -> None:
                 (name, each) for each in imported for wall in around if each == wall or each.startswith(f"{wall}.")
             }
     assert found == set()
+
+
+@pytest.mark.parametrize("folder", [name for name in AROUND if name.endswith("/")])
+def test_each_folder_around_the_core_says_on_one_screen_what_it_is(folder: str) -> None:
+    text = (ROOT / "gateway_memory" / folder / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 15
+    named = set(re.findall(r"`(\w+\.py)`", text))
+    assert named <= {path.name for path in ROOT.rglob("*.py")}
+    assert "What enters: " in text
+    assert "Tests: " in text
 
 
 @pytest.mark.parametrize("package", sorted(PACKAGES))
@@ -237,10 +247,9 @@ def test_no_import_runs_in_a_circle() -> None:
         list(TopologicalSorter(graph).static_order())  # which raises CycleError, with the circle
 
 
-def test_the_house_has_few_rooms() -> None:
-    package = ROOT / "gateway_memory"
-    entries = [path for path in package.iterdir() if path.name not in ("__pycache__", "__init__.pyi")]
-    assert len(entries) <= 26
+def test_the_core_has_few_rooms() -> None:
+    around = {name.rstrip("/") for name in AROUND} | {"__pycache__", "__init__.pyi"}
+    assert len([path for path in (ROOT / "gateway_memory").iterdir() if path.name not in around]) <= 20
 
 
 def test_only_the_adapters_know_a_database() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, Facts, Refused, Speaker, UsageError
-from gateway_memory.config.identity import IdentitySettings, channel_name, normalized
+from gateway_memory.config.identity import IdentitySettings, channel_name, normalize
 from gateway_memory.config.load import check_config
 from gateway_memory.config.mistakes import ConfigFileError
 from gateway_memory.identity import who
@@ -218,12 +218,10 @@ def test_only_the_verified_sender_of_a_rule_is_the_owner(facts: Facts, settings:
 
 def whom(facts: Facts) -> tuple[object, ...]:
     """What distinguishes the one who is speaking, in the form in which ids are compared."""
-    place = channel_name(facts.channel or ""), normalized(facts.account_id or "")
+    place = channel_name(facts.channel or ""), normalize(facts.account_id or "")
     if facts.chat_type != "direct":
-        return ("room", *place, normalized(facts.chat_id or ""))
-    return (
-        ("person", normalized(facts.person)) if facts.person else ("sender", *place, normalized(facts.sender_id or ""))
-    )
+        return ("room", *place, normalize(facts.chat_id or ""))
+    return ("person", normalize(facts.person)) if facts.person else ("sender", *place, normalize(facts.sender_id or ""))
 
 
 verified = st.one_of(

@@ -58,7 +58,9 @@ def test_what_may_hold_something_is_kept(message: str, reason: str) -> None:
 
 def test_a_short_batch_is_dropped_unless_it_says_a_priority_word() -> None:
     settings = ExtractorSettings(min_conversation_length=200)
-    assert judge(turns("My sister liked Lisbon"), settings).reason == "too_short"
+    message = "My sister liked Lisbon, and the small museum with the blue tiles, and all of the trams up the hills"
+    assert judge(turns(message), settings).reason == "too_short"
+    assert judge(turns(message), ExtractorSettings()).reason != "too_short"
     assert judge(turns("My birthday party went fine"), settings).reason != "too_short"
 
 

@@ -1,14 +1,17 @@
-"""Events leave in the order of their numbers, each as soon as it may, whatever is announced when."""
+"""Events leave in the order of their numbers, each as soon as it may, and what was read is not read again."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Never
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
 from notifier import Event, MemoryChange, NotifierError
+from notifier.ports import Ports
+from notifier.receiver import Receiver
 from notifier.sender import Sender
 from notifier.wire import Wire
 
@@ -118,7 +121,7 @@ async def test_an_event_leaves_as_it_is_announced_and_waits_for_no_acknowledgeme
         assert link.posted == [1, 2]
         assert sender.upto == 0
         link.acknowledge()
-        await sender.drained()
+        await sender.drain()
         assert (sender.upto, sender.sent) == (2, 2)
 
 
@@ -152,7 +155,7 @@ async def test_what_was_not_acknowledged_is_sent_again_over_the_next_connection(
     async with sending(sender, second):
         assert second.posted == [2, 3]
         second.acknowledge()
-        await sender.drained()
+        await sender.drain()
     assert (sender.upto, sender.sent) == (3, 3)
 
 
@@ -186,3 +189,28 @@ async def test_numbers_that_were_never_given_are_said_to_be_gone(log: Log, sende
     assert await sender.again(link, to=f"{'b' * 16}.0", origin=INSTANCE, first=2, last=500) == 1
     assert await sender.again(link, to=f"{'b' * 16}.0", origin=INSTANCE, first=3, last=500) == 0
     assert [message.get("number") or message.get("upto") for message in sent] == [2, 999_999, 999_999]
+
+
+async def test_an_event_that_was_read_from_our_own_journal_is_not_read_again() -> None:
+    log, told = Log(), list[Event]()
+    log.keep(1, 2)
+    wire = Wire(
+        workspace="t", instance=f"{'a' * 16}.1", secrets={"a": b"secret"}, trust_broker=False, oldest_seconds=60
+    )
+    ports = Ports(publish=told.append, follow=AsyncMock(), clock=lambda: 1.0, on_error=Mock())
+    receiver = Receiver(wire=wire, event_log=log, received_upto={}, ports=ports)
+    receiver.expect(INSTANCE)
+    working = asyncio.create_task(receiver.run())
+    while len(told) < 2:
+        await asyncio.sleep(0)
+    log.keep(3)
+    by_its_process = Wire(
+        workspace="t", instance=INSTANCE, secrets={"a": b"secret"}, trust_broker=False, oldest_seconds=60
+    )
+    receiver.take(*by_its_process.changed(event(2), 1.0))
+    assert receiver.dropped == {"duplicate": 1}
+    receiver.take(*by_its_process.changed(event(3), 1.0))
+    while len(told) < 3:
+        await asyncio.sleep(0)
+    assert [each.number for each in told] == [1, 2, 3]
+    working.cancel()

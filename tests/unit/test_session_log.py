@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.disk.own import DiskRecords
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.journal import records as session_log
 from gateway_memory.store.journal.sqlite import apply_steps
-from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
+from gateway_memory.store.summaries import (
+    DAMAGED_FILE,
+    SESSIONS_FILE,
+    SessionRecord,
+    last_record,
+    line_of,
+    read_records,
+)
 
 
 def record(session: str, topic: str = "t") -> SessionRecord:
@@ -44,7 +51,7 @@ def test_records_that_others_appended_are_known_and_a_lost_index_is_made_again(
     path = tmp_path / SESSIONS_FILE
     save(database, path, "a")
     with path.open("ab") as stream:
-        stream.write(record("other").to_line())
+        stream.write(line_of(record("other").fields()))
     assert not save(database, path, "other")
     database.execute("DELETE FROM saved_sessions")
     database.execute("DELETE FROM session_logs")
@@ -55,7 +62,7 @@ def test_another_file_in_its_place_is_read_from_the_start(database: sqlite3.Conn
     path = tmp_path / SESSIONS_FILE
     for name in "abc":
         save(database, path, name)
-    path.write_bytes(b"".join(record(f"imported-{number}").to_line() for number in range(9)))
+    path.write_bytes(b"".join(line_of(record(f"imported-{number}").fields()) for number in range(9)))
     assert not save(database, path, "imported-0")
     assert not save(database, path, "imported-8")
 
@@ -120,7 +127,9 @@ LINES = st.lists(
     st.one_of(
         st.binary(max_size=60),
         st.builds(
-            lambda name, size: record(name, "x" * size).to_line()[:-1], st.text(max_size=5), st.integers(0, 20_000)
+            lambda name, size: line_of(record(name, "x" * size).fields())[:-1],
+            st.text(max_size=5),
+            st.integers(0, 20_000),
         ),
         st.just(json.dumps({"session_id": "gone", "deleted_at": "2026"}).encode()),
     ),

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hostile import HOSTILE
 
-from gateway_memory.commands.sections import line_of, sections_of
+from gateway_memory.browsing.sections import line_of, sections_of
+from gateway_memory.browsing.wiki import write_wiki
+from gateway_memory.browsing.wiki_pages import MANIFEST, escaped, file_names, pages_of, without_secrets
 from gateway_memory.errors import UsageError
 from gateway_memory.store.memory_record import MemoryRecord
-from gateway_memory.transfer.wiki import write_wiki
-from gateway_memory.transfer.wiki_pages import MANIFEST, escaped, file_names, pages_of, without_secrets
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#^]+)(?:#\^([a-z0-9]+))?\|([^\[\]|]+)\]\]")

@@ -8,7 +8,8 @@ from typing import Final
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.serving.page.faces import detail_of, folded, scope_label
 from gateway_memory.serving.page.viewer import Values, Viewer
-from gateway_memory.transfer.deletion import Deletion, Proof
+from gateway_memory.transfer.deletion import Deletion
+from gateway_memory.transfer.proof import Proof
 
 _PLACES: Final[Mapping[str, str]] = {
     place: group

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from gateway_memory.commands.people import Face, People
+from gateway_memory.browsing.people import Face, People
 from gateway_memory.edge.phrases import Language
 from gateway_memory.edge.session_key import session_types
 from gateway_memory.scope import OWNER_SCOPE, Scope

@@ -48,7 +48,7 @@ def evidence(text: str, said: str, quote: str = "") -> Pieces:
         for block in matcher.get_matching_blocks()
         for number in _telling(compared, block.a, block.a + block.size)
     }
-    return _joined(spoken, _bridged(spoken, marked))
+    return _joined(spoken, _bridge(spoken, marked))
 
 
 def difference(text: str, other: str) -> tuple[Pieces, Pieces]:
@@ -67,7 +67,7 @@ def difference(text: str, other: str) -> tuple[Pieces, Pieces]:
         if what != "equal":
             marked[0].update(number for number in range(first, last) if _is_word(one[number]))
             marked[1].update(number for number in range(begin, end) if _is_word(two[number]))
-    return _joined(ours, _bridged(ours, marked[0])), _joined(theirs, _bridged(theirs, marked[1]))
+    return _joined(ours, _bridge(ours, marked[0])), _joined(theirs, _bridge(theirs, marked[1]))
 
 
 def unsaid(text: str, said: Sequence[str]) -> Pieces:
@@ -127,7 +127,7 @@ def _telling(tokens: Sequence[str], first: int, last: int) -> range:
     return range(telling[0], telling[-1] + 1) if telling else range(0)
 
 
-def _bridged(tokens: Sequence[str], marked: Collection[int]) -> set[int]:
+def _bridge(tokens: Sequence[str], marked: Collection[int]) -> set[int]:
     """Return the marked numbers of tokens, with short gaps between two of them filled, without spaces at the ends."""
     result, last = set(marked), None
     for number in sorted(marked):

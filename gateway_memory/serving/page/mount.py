@@ -99,7 +99,7 @@ class _Routes:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._sign_in = SignIn(lambda agent: service.access.derived(agent, _PURPOSE))
+        self._sign_in = SignIn(lambda agent: service.access.derive(agent, _PURPOSE))
         self._notes: OrderedDict[str, list[Note]] = OrderedDict()
         self._done_once: OrderedDict[str, None] = OrderedDict()
         self._templates = Environment(
@@ -187,7 +187,7 @@ class _Routes:
         if not await browsing.save_document(viewer.session, text, digest=form.one("was")):
             now = await browsing.document(viewer.session)
             values = {"text": text, "was": digest_of(now), "readable": True, "now": without_marks(now)}
-            return self._rendered("document", values, viewer, 409)
+            return self._render("document", values, viewer, 409)
         self._note(browser, Note(text=viewer.word("document_saved"), done=True))
         return RedirectResponse(viewer.link("/document"), status_code=303, headers=_SAFE)
 
@@ -213,7 +213,7 @@ class _Routes:
         viewer = await self._viewer(request, browser, form.one("of", OWNER_KEY))
         typed, there = form.one("typed"), deletion_of(viewer)
         if not confirms(viewer, typed):
-            return self._rendered("deletion", await deletion(viewer, typed), viewer)
+            return self._render("deletion", await deletion(viewer, typed), viewer)
         try:
             async with AsyncExitStack() as stack:
                 if not there.store.is_shared:
@@ -223,7 +223,7 @@ class _Routes:
             self._note(browser, Note(text=viewer.word("delete_not_alone"), done=False))
             return RedirectResponse(viewer.link("/people/delete"), status_code=303, headers=_SAFE)
         after = replace(viewer, of=OWNER_KEY, path="/people", query={})  # no link leads to what is gone
-        return self._rendered("deleted", {**deleted(proof), "name": viewer.name}, after)
+        return self._render("deleted", {**deleted(proof), "name": viewer.name}, after)
 
     async def call(self, request: Request, browser: Browser, form: Form) -> Response:
         """Store what a person calls a scope, or take that name back."""
@@ -278,7 +278,7 @@ class _Routes:
 
         async def handle(request: Request, browser: Browser) -> Response:
             viewer = await self._viewer(request, browser, request.query_params.get("of", OWNER_KEY))
-            return self._rendered(view.__name__, await view(viewer), viewer)
+            return self._render(view.__name__, await view(viewer), viewer)
 
         return self.signed_in(handle)
 
@@ -299,7 +299,7 @@ class _Routes:
             in_path=request.path_params,
         )
 
-    def _rendered(self, page: str, values: Values, viewer: Viewer, status: int = 200) -> Response:
+    def _render(self, page: str, values: Values, viewer: Viewer, status: int = 200) -> Response:
         template = self._templates.get_template(f"{page}.html")
         text = template.render(viewer=viewer, word=viewer.word, link=viewer.link, **values)
         return HTMLResponse(text, status_code=status, headers=_SAFE)

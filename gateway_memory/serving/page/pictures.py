@@ -88,7 +88,7 @@ def chart(viewer: Viewer, names: Sequence[str], columns: Sequence[Mapping[str, i
 
     A bar: what it counts as `name`, its `day` and `number`, and x, y, width and height in the units of the picture.
     """
-    most = rounded_up(max((sum(column.values()) for column in columns), default=0))
+    most = round_up(max((sum(column.values()) for column in columns), default=0))
     step, bars = _WIDTH / len(days), []
     for place, (day, column) in enumerate(zip(days, columns, strict=True)):
         top = _HEIGHT
@@ -104,7 +104,7 @@ def chart(viewer: Viewer, names: Sequence[str], columns: Sequence[Mapping[str, i
     return {**size, "names": names, "bars": bars, "ticks": ticks, "labels": labels}
 
 
-def rounded_up(number: int) -> int:
+def round_up(number: int) -> int:
     """Return the top of an axis: the next even number that is one of `_STEPS` with zeros behind it."""
     power = int("1".ljust(len(str(max(number, 1))), "0"))
     return next(top for step in _STEPS if (top := step * power) >= number and top % 2 == 0)

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.commands.sections import Line, Topic
+from gateway_memory.browsing.sections import Line, Topic
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.page.viewer import NothingHere, Values, Viewer
 
@@ -42,7 +42,7 @@ async def portrait(viewer: Viewer) -> Values:
         "initial": initial_of(name),
         "since": viewer.day(viewer.local(shown.since).date()) if shown.since else "",
         "boxes": boxes,
-        "ahead": [{"line": line, "day": viewer.day(line.day)} for line in sections.ahead if line.day][:_FOLDED],
+        "ahead": [{"line": line, "day": viewer.days(line.days)} for line in sections.ahead if line.days][:_FOLDED],
         "people": [_card(viewer, topic) for topic in sections.people[:_PEOPLE]],
         "projects": [_card(viewer, topic) for topic in sections.projects[:_PEOPLE]],
         "more_people": sections.people[_PEOPLE:_MOST_NAMES],

@@ -33,12 +33,10 @@ class SignIn:
     """Signs browsers in.
 
     key_of: returns the key of an agent from which cookies and form tokens are made; None for an unknown agent.
-    clock: returns epoch seconds.
     """
 
-    def __init__(self, key_of: Callable[[str], bytes | None], clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, key_of: Callable[[str], bytes | None]) -> None:
         self._key_of = key_of
-        self._clock = clock
         self._links: dict[str, tuple[str, float]] = {}
 
     def code(self, agent: str) -> str:
@@ -46,15 +44,15 @@ class SignIn:
         while len(self._links) >= _LINKS:
             del self._links[next(iter(self._links))]
         code = secrets.token_urlsafe(_BYTES)
-        self._links[code] = agent, self._clock() + _LINK_SECONDS
+        self._links[code] = agent, time.time() + _LINK_SECONDS
         return code
 
     def enter(self, code: str) -> str | None:
         """Return the cookie for a code; None for one that is unknown, used or too old."""
         agent, until = self._links.pop(code, ("", 0.0))
-        if self._clock() > until:
+        if time.time() > until:
             return None
-        expires = int(self._clock()) + COOKIE_SECONDS
+        expires = int(time.time()) + COOKIE_SECONDS
         claims = f"{expires}.{secrets.token_hex(8)}.{quote(agent, safe='')}"
         return f"{self._signed(agent, claims)}.{claims}"
 
@@ -66,7 +64,7 @@ class SignIn:
         mac, expires, name, quoted = parts
         agent = unquote(quoted)
         signed = self._signed(agent, f"{expires}.{name}.{quoted}")
-        if not signed or not hmac.compare_digest(mac.encode(), signed.encode()) or self._clock() > int(expires):
+        if not signed or not hmac.compare_digest(mac.encode(), signed.encode()) or time.time() > int(expires):
             return None
         return Browser(agent=agent, name=name)
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from gateway_memory.edge.phrases import Language
 from gateway_memory.errors import UsageError
+from gateway_memory.ground.calendar import Span
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.serving.errors import ServiceError
@@ -127,6 +128,13 @@ class Viewer:
         name = "day_this_year" if day.year == self.today().year else "day_other_year"
         written = self.word(name, day=day.day, month=month, year=day.year)
         return self.word("day_long", weekday=self.weekdays[day.weekday()], day=written) if long else written
+
+    def days(self, days: Span) -> str:
+        """Return the first of some days as people read it, and a whole month as one: "December", not 1 December."""
+        if not days.is_month:
+            return self.day(days.first)
+        name = "month_this_year" if days.first.year == self.today().year else "month_other_year"
+        return self.word(name, month=self.months[days.first.month - 1], year=days.first.year)
 
     @property
     def months(self) -> Sequence[str]:

@@ -13,7 +13,7 @@ from operator import getitem
 from typing import Any, Final
 
 from extractor import CATEGORIES, same_text
-from gateway_memory.commands.search import KINDS, as_filter
+from gateway_memory.commands.search import SEARCHED_KINDS, as_filter
 from gateway_memory.commands.status import failure_in_words
 from gateway_memory.config.keys import known_keys, known_paths
 from gateway_memory.config.scan import KeyPath, dotted
@@ -216,7 +216,7 @@ async def memories(viewer: Viewer) -> Values:
     least = viewer.session.settings.auto_recall.min_score
     weak = [hit for hit in hits if fields["q"] and hit.is_weak(least)]
     hits = [hit for hit in hits if hit not in weak]
-    filters = {"request": fields, "kinds": KINDS, "categories": CATEGORIES}
+    filters = {"request": fields, "kinds": SEARCHED_KINDS, "categories": CATEGORIES}
     return {
         "hits": hits,
         "older": older,

@@ -25,7 +25,7 @@ _QUOTED_LEAST: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class ClientMessage:
     """A message of the user. id: names it by the user's words up to it. at: its place in the request."""
 
     id: str
@@ -47,7 +47,7 @@ class Asked:
     begun: how its reply begins, where the client wants one that goes on from there.
     """
 
-    messages: Sequence[Message]
+    messages: Sequence[ClientMessage]
     is_new: bool
     previous: str
     marks: Sequence[str]
@@ -67,12 +67,12 @@ def asked_of(form: Form, body: Body) -> Asked | None:
     words = [each for each in said if each.role == "user"]
     if not (words or previous) or is_task(said):
         return None
-    messages: list[Message] = []
+    messages: list[ClientMessage] = []
     path = reply_mark(previous) if previous else ""
     for each in words:
         text = own_words(each.text)
         own = digest(path, text)
-        messages.append(Message(id=f"{path or _FIRST}.{own}", at=each.at, text=text))
+        messages.append(ClientMessage(id=f"{path or _FIRST}.{own}", at=each.at, text=text))
         path = own
     return Asked(
         messages=messages,
@@ -137,7 +137,7 @@ def _plain(text: str) -> str:
     return re.sub(r"(?s)\A\s*<(think|thinking|details)\b.*?</\1>", "", text).strip()
 
 
-def replaced_by(message: Message, said: Mapping[str, str], *, first: bool) -> list[str]:
+def replaced_by(message: ClientMessage, said: Mapping[str, str], *, first: bool) -> list[str]:
     """Return the ids of the messages whose place a new one takes: at the same place, and much the same words.
 
     One that says something else there is a branch, and both stay. said: how each message of the conversation begins.

@@ -26,7 +26,7 @@ from gateway_memory.serving.app import TOKEN_PATH, Service, handled
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.proxy.conversation import (
     Asked,
-    Message,
+    ClientMessage,
     asked_of,
     begin_mark,
     digest,
@@ -35,6 +35,7 @@ from gateway_memory.serving.proxy.conversation import (
     replaced_by,
     reply_mark,
 )
+from gateway_memory.serving.proxy.cross_origin import preflight, shared
 from gateway_memory.serving.proxy.forms import FORMS, Body, Form, Heard, OllamaChat, Reading
 from gateway_memory.serving.proxy.relay import (
     OUTCOME_HEADER,
@@ -103,7 +104,7 @@ class Turn:
 
     memory: GatewayMemory
     session: Session
-    message: Message
+    message: ClientMessage
     conversation: str
     home: Scope | None
     replaces: Sequence[str]
@@ -121,7 +122,7 @@ class Proxy:
         self._limits = replace(service.limits, body_bytes=settings.body_bytes)
         self._ends: Recent[str] = Recent()
         """The last message of each session."""
-        self._replies: Recent[Message] = Recent()
+        self._replies: Recent[ClientMessage] = Recent()
         """The message to which a stored reply with calls belongs."""
         self._said: Recent[deque[list[str]]] = Recent()
         """The newest exchanges of each person."""
@@ -132,12 +133,12 @@ class Proxy:
         if not is_path(path):
             raise ServiceError("not_found", "there is nothing here")
         if request.method == "OPTIONS":
-            return _preflight(request.headers)
+            return preflight(request.headers)
         raw = await read_body(request, self._limits) if request.method == "POST" else None
         form = next((form for form in FORMS if form.path == path and raw is not None), None)
         body = _object(raw) if form and raw else None
         if form is None or body is None:
-            return await self._relayed(request, path, raw, Given(outcome=_NOBODY), None)
+            return await self._relay(request, path, raw, Given(outcome=_NOBODY), None)
         found, tag = without_tag(form, body)
         field_name = self._settings.user_field
         speaker = speaker_of(self._service.access, request.headers, found, path=token, tag=tag, user_field=field_name)
@@ -148,9 +149,9 @@ class Proxy:
         content = raw if changed is None else json.dumps(changed, separators=(",", ":")).encode()
         reading = Reading(form, streams=form.streams(found))
         family = speaker.family if speaker else ""
-        return await self._relayed(request, path, content, given, reading, family=family)
+        return await self._relay(request, path, content, given, reading, family=family)
 
-    async def _relayed(
+    async def _relay(
         self,
         request: Request,
         path: str,
@@ -169,7 +170,7 @@ class Proxy:
             return Response(json.dumps(problem), 502, {OUTCOME_HEADER: given.outcome}, _JSON)
         keeps = given.finish if answer.status_code == 200 else None  # noqa: PLR2004 - OK
         response = Relayed(answer, given.outcome, reading if keeps else None, keeps)
-        response.raw_headers += [(name.encode(), value.encode("latin-1")) for name, value in _shared(request.headers)]
+        response.raw_headers += [(name.encode(), value.encode("latin-1")) for name, value in shared(request.headers)]
         return response
 
     # What a request is given
@@ -206,7 +207,7 @@ class Proxy:
         message = asked.messages[-1] if asked.messages else self._replies.get(asked.previous)
         if message is None:
             return Given()
-        if asked.is_new and (answer := await _answered(memory, session, message)) is not None:
+        if asked.is_new and (answer := await _answer_command(memory, session, message)) is not None:
             self._ends.set(session.session_id, message.id)
             return Given(answer=answer)
         async with asyncio.timeout_at(deadline):
@@ -304,7 +305,7 @@ class Proxy:
             log.error("proxy.turn_not_kept", error=type(error).__name__)
 
 
-async def _answered(memory: GatewayMemory, session: Session, message: Message) -> str | None:
+async def _answer_command(memory: GatewayMemory, session: Session, message: ClientMessage) -> str | None:
     """Return the answer to a command, or None if the message is none. One that changes something runs once."""
 
     async def work() -> dict[str, Any]:
@@ -345,26 +346,6 @@ def _own(form: Form, body: Body, text: str) -> Response:
         return Response(json.dumps(form.answer(body, text)), headers=headers, media_type=_JSON)
     kind = "application/x-ndjson" if isinstance(form, OllamaChat) else "text/event-stream"
     return Response(b"".join(form.answered(body, text)), headers=headers, media_type=kind)
-
-
-# Web pages, such as a chat client in a browser, may call the proxy with a token in the path.
-
-
-def _shared(headers: Headers) -> list[tuple[str, str]]:
-    origin = headers.get("origin", "")
-    return [("access-control-allow-origin", origin), ("vary", "origin")] if origin else []
-
-
-def _preflight(headers: Headers) -> Response:
-    allowed = {"access-control-allow-methods": "GET, POST", "access-control-max-age": "600"}
-    return Response(
-        status_code=204,
-        headers={
-            **dict(_shared(headers)),
-            **allowed,
-            "access-control-allow-headers": headers.get("access-control-request-headers", ""),
-        },
-    )
 
 
 @asynccontextmanager

@@ -314,7 +314,7 @@ def _put(path: Path, content: bytes, before: bytes | None) -> _Replaced | None:
     Raises:
         FileNotFoundError, FileExistsError: the file was deleted or created meanwhile.
     """
-    new = _written(path, content, before)
+    new = _write(path, content, before)
     try:
         if before is None:
             rename(new, path, exchange=False)
@@ -328,7 +328,7 @@ def _put(path: Path, content: bytes, before: bytes | None) -> _Replaced | None:
     return _keep(path, new)
 
 
-def _written(path: Path, content: bytes, before: bytes | None) -> Path:
+def _write(path: Path, content: bytes, before: bytes | None) -> Path:
     """Write a new file next to the one that it replaces, and return its name, which describes the old content."""
     mode = path.stat().st_mode & 0o7777 if before is not None else 0o600
     with drafted(path, content, mode) as (draft, number):

@@ -254,7 +254,7 @@ class Episodes(Table):
         """
 
         def work(database: Database) -> list[int]:
-            added = [(each.scope, turn) for each in episodes if (turn := _added(database, each)) is not None]
+            added = [(each.scope, turn) for each in episodes if (turn := _add(database, each)) is not None]
             _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
             return [turn for _, turn in added]
 
@@ -301,7 +301,7 @@ def _scopes(episodes: Sequence[Episode]) -> list[str]:
     return sorted({each.scope for each in episodes})
 
 
-def _added(database: Database, each: Episode) -> int | None:
+def _add(database: Database, each: Episode) -> int | None:
     """Store an episode under a number that no turn has, and return it; None if it is known."""
     if _is_known(database, each):
         return None

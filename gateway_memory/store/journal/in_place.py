@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway_memory.errors import store_errors
 from gateway_memory.ground.databases import Database
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.own import DiskRecords
+from gateway_memory.store.disk.records import DiskRecords
 from gateway_memory.store.journal import opened
 from gateway_memory.store.journal.arrivals import NewTurn, accept
 from gateway_memory.store.journal.injected import add_injected, clear_injected
@@ -87,13 +87,13 @@ class JournalInPlace:
         finally:
             database.close()
 
-    def _translated(self) -> contextlib.AbstractContextManager[None]:
+    def _translate(self) -> contextlib.AbstractContextManager[None]:
         return store_errors(self._workspace / "journal.sqlite", sqlite3.Error)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction for the functions of `sessions`, `episodes` and their like."""
-        with self._translated(), transaction(self._database):
+        with self._translate(), transaction(self._database):
             yield self._database
 
     # Sessions
@@ -158,7 +158,7 @@ class JournalInPlace:
     def kept_turns(self) -> list[KeptTurn]:
         """Return the episodes of all scopes without their texts."""
         query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"
-        with self._translated():  # no transaction, which would make a gateway's writes wait
+        with self._translate():  # no transaction, which would make a gateway's writes wait
             return [_kept(row) for row in self._database.execute(query)]
 
     def unindexed_pages(self) -> set[tuple[str, int]]:
@@ -190,14 +190,14 @@ class JournalInPlace:
 
     def erase(self, scopes: Sequence[str]) -> None:
         """Delete the rows of scopes, and rewrite the file, so that no page contains their text."""
-        with self._translated():
+        with self._translate():
             self._database.execute("PRAGMA secure_delete = ON")
         with self.transaction() as database:
             for scope in scopes:
                 for table, rows in reversed([*_ROWS.items()]):
                     database.execute(f"DELETE FROM {table} WHERE {rows}", (scope,))
             opened.leave_scopes(database, scopes)
-        with self._translated():
+        with self._translate():
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

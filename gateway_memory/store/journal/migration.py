@@ -26,7 +26,7 @@ from gateway_memory.store.migration import (
     RECORD_FILES,
     Cursor,
     Row,
-    checked_names,
+    check_names,
     folder_of,
     key_of_folder,
 )
@@ -291,7 +291,7 @@ class FilesSide(Side):
     def _write(self, part: str, columns: Sequence[str], row: Row) -> None:
         values = dict(zip(columns, row, strict=True))
         if part == DOCUMENTS:
-            folder, name = checked_names(row, columns)
+            folder, name = check_names(row, columns)
             _replace(self._workspace / folder / name, values["content"], saved=values["saved"])
             return
         folder = folder_of(str(values["scope"]))

@@ -234,14 +234,14 @@ INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_a
     speaker, speaker_prefix, slot)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 
--- links.forgotten_turns
+-- unlinking.forgotten_turns
 SELECT id FROM memories
 WHERE scope = ? AND (
     (category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM link_items WHERE scope = ? AND kind = 'turn'))
     OR (category = ? AND text IN (SELECT item FROM link_items WHERE scope = ? AND kind = 'record'))
 )
 
--- links.delete_records
+-- unlinking.delete_records
 DELETE FROM withheld_records
 WHERE scope = ? AND CASE WHEN json_valid(whole) THEN json_extract(whole, '$.session_id') END IN
     (SELECT item FROM link_items WHERE scope = ? AND kind = 'record')

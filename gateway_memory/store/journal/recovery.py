@@ -19,19 +19,17 @@ from typing import Any, Final
 from gateway_memory.errors import SchemaFromFutureError, StoreError, UsageError, store_errors
 from gateway_memory.ground.files import private_file
 from gateway_memory.ground.logs import get_logger
-from gateway_memory.store.disk.replacing import rename
-from gateway_memory.store.disk.slots import alone
-from gateway_memory.store.disk.workspace import (
-    INDEX_FILE,
+from gateway_memory.store.disk.aside import (
     JOURNAL_FILE,
     SQLITE_SUFFIXES,
-    STATE_FOLDER,
     journals_aside,
     name_of_old_journal,
-    persist,
     set_journal_aside,
     settle_old_journals,
 )
+from gateway_memory.store.disk.replacing import rename
+from gateway_memory.store.disk.slots import alone
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, persist
 from gateway_memory.store.journal.episodes import PAGE_TURNS
 from gateway_memory.store.journal.memories import save_memories
 from gateway_memory.store.journal.pages import DamagedFile, shape_of
@@ -178,7 +176,7 @@ class _Recovery:
         gone: list[Any] = []
         if self._present:
             for table in tables.names:
-                for row in _selected(self._present, table):
+                for row in _select(self._present, table):
                     tables.put(table, row, self._path.name)
             tables.count_on(dict(self._present.execute("SELECT name, seq FROM sqlite_sequence")))
             tables.name(str(row[0]) for row in self._present.execute("SELECT journal FROM identity"))
@@ -339,7 +337,7 @@ class _Tables:
             save_memories(self._new, lost)
 
 
-def _selected(database: sqlite3.Connection, table: str) -> Iterator[_Row]:
+def _select(database: sqlite3.Connection, table: str) -> Iterator[_Row]:
     rows = database.execute(f"SELECT * FROM {table}")
     names = [column[0] for column in rows.description]
     for row in rows:

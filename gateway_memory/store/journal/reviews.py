@@ -11,6 +11,7 @@ from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.reviewed import Review, ReviewState
 
+_OF_OWNER: Final = 1000
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""
 _COLUMNS: Final = "scope, state, reason, at, body"
@@ -31,10 +32,10 @@ class Reviews(Table):
         query = "SELECT DISTINCT turn FROM reviews WHERE scope = ? AND state = 'waiting' AND turn > 0"
         return frozenset(await self._column(scope, query, scope))
 
-    async def of_owner(self, *, limit: int = 1000) -> list[Review]:
+    async def of_owner(self) -> list[Review]:
         """Return the reviews that wait in the scopes of guests and rooms and are about the owner, oldest first."""
         which = "reason = 'about_owner' AND scope <> 'owner' AND state = 'waiting' ORDER BY at, rowid LIMIT ?"
-        return await self._select(EVERY, which, limit)
+        return await self._select(EVERY, which, _OF_OWNER)
 
     async def find(self, scope: str, identity: str) -> Review | None:
         """Return a review in any state."""

@@ -9,7 +9,8 @@ from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.ground.files import private_file
-from gateway_memory.store.disk.workspace import JOURNAL_FILE, STATE_FOLDER, journals_aside, private_folder
+from gateway_memory.store.disk.aside import JOURNAL_FILE, journals_aside
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder
 from gateway_memory.store.journal.sql import transaction
 from gateway_memory.store.steps import FIRST, Steps
 
@@ -60,11 +61,11 @@ def apply_steps(database: sqlite3.Connection, path: Path, *, by_migration: bool 
     if not by_migration and _has_table(database, MIGRATION_TABLE):
         raise StoreError(f"{path}: a move into this memory was not completed; run the same `gateway-memory move` again")
     steps = STEPS.read()
-    if _applied(database, steps, path) == set(steps):
+    if _read_applied(database, steps, path) == set(steps):
         return
     with transaction(database):
         database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        applied = _applied(database, steps, path)  # another process may have migrated meanwhile
+        applied = _read_applied(database, steps, path)  # another process may have migrated meanwhile
         for name in [name for name in steps if name not in applied]:
             if name == FIRST and STEPS.takes_over(applied):
                 database.execute("DELETE FROM migrations")
@@ -102,7 +103,7 @@ def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
     return set(database.execute(query).fetchall())
 
 
-def _applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
+def _read_applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
     """Return the names of the steps that were applied. Raise StoreError where they are not those of this version."""
     if not _has_table(database, "migrations"):
         return set()

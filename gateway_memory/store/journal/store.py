@@ -9,13 +9,14 @@ from typing import TypeAlias
 from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import Documents
-from gateway_memory.store.journal.connection import BUSY_SECONDS, IN_MEMORY, Connection, open_database
+from gateway_memory.store.journal.connection import IN_MEMORY, Connection
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.links import Links
 from gateway_memory.store.journal.names import Names
+from gateway_memory.store.journal.opening import BUSY_SECONDS, open_database
 from gateway_memory.store.journal.records import Records
 from gateway_memory.store.journal.requests import Requests
 from gateway_memory.store.journal.reviews import Reviews

@@ -57,14 +57,14 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
     for turn, at, ids in database.execute(
         "SELECT turn, at, recalled FROM replies WHERE turn > ? AND scope = ? ORDER BY turn", (reply, scope)
     ):
-        recalled.update((str(identity), day_of(at)) for identity in _listed(ids))
+        recalled.update((str(identity), day_of(at)) for identity in _decode_list(ids))
         reply = turn
     for number, at, outcomes in database.execute(
         "SELECT id, at, outcome FROM receipts WHERE id > ? AND scope = ? ORDER BY id", (receipt, scope)
     ):
         repeated.update(
             (outcome[3], day_of(at))
-            for outcome in _listed(outcomes)
+            for outcome in _decode_list(outcomes)
             if len(outcome) == _OUTCOME and outcome[2] in _REPEATED and isinstance(outcome[3], str) and outcome[3]
         )
         receipt = number
@@ -76,7 +76,7 @@ def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -
     database.execute(upsert("uses_read", "scope, reply, receipt", "scope"), (scope, reply, receipt))
 
 
-def _listed(body: str) -> list[Any]:
+def _decode_list(body: str) -> list[Any]:
     """Decode a list of the journal. Return none if it can't be decoded, since a lost use is harmless."""
     try:
         items = json.loads(body)

@@ -24,7 +24,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True, besides: Se
     besides: ids of what is left out. Within a transaction.
     """
     rows = database.execute(SQL["withheld.removed"], (scope, undone, _NEWEST)).fetchall()
-    return Withheld(*_removed(database, scope, [row for row in rows if row[0] not in besides]))
+    return Withheld(*_find_removed(database, scope, [row for row in rows if row[0] not in besides]))
 
 
 def forgotten(database: Database, scope: str) -> dict[str, float]:
@@ -32,11 +32,13 @@ def forgotten(database: Database, scope: str) -> dict[str, float]:
 
     Within a transaction.
     """
-    texts, _ = _removed(database, scope, database.execute(SQL["withheld.removed"], (scope, True, _ALL)).fetchall())
+    texts, _ = _find_removed(database, scope, database.execute(SQL["withheld.removed"], (scope, True, _ALL)).fetchall())
     return {each.text: each.at for each in sorted(texts, key=lambda each: each.at)}
 
 
-def _removed(database: Database, scope: str, rows: Sequence[Sequence[Any]]) -> tuple[list[Forgotten], dict[str, float]]:
+def _find_removed(
+    database: Database, scope: str, rows: Sequence[Sequence[Any]]
+) -> tuple[list[Forgotten], dict[str, float]]:
     """Return the texts that were removed and that no memory has again, and the removed sessions with their times.
 
     rows: of withheld.removed.
@@ -111,7 +113,7 @@ def validity(database: Database, scope: str, today: Today | None = None) -> Vali
     removed = database.execute(SQL["withheld.removed"], (scope, True, _NEWEST))
     values = (scope, _NEWEST, scope, today.day.isoformat(), scope, scope)
     rows = database.execute(SQL["withheld.lapsed"], values).fetchall()
-    hidden = Withheld(*_removed(database, scope, removed.fetchall()))
+    hidden = Withheld(*_find_removed(database, scope, removed.fetchall()))
     gone = [text for fate, _, text, *_ in rows if fate == "replaced"]
     again = _active_texts(database, scope, gone) if gone else set()
     lapsed: list[Lapsed] = []

@@ -1,93 +1,27 @@
 """Transactions in PostgreSQL, each as one job in a thread, with a deadline that holds whatever the server does."""
 
 import asyncio
-import random
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import psycopg
 from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
-from gateway_memory.ground.databases import Database, Result
+from gateway_memory.errors import StoreError
+from gateway_memory.ground.databases import Database
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.metrics import Metrics
-from gateway_memory.ground.network import SERVER_BACKOFF_SECONDS, Breaker
+from gateway_memory.ground.policies import SERVER_BACKOFF_SECONDS, Breaker, backoff, retry
 from gateway_memory.ground.threads import Threads
-from gateway_memory.store.journal.sql import Scopes, SqlConnection, statements
-from recall import SEE, SilentError, TimeoutConnection, as_psycopg, is_loss, storable
+from gateway_memory.store.journal.sql import Scopes, SqlConnection
+from gateway_memory.store.postgres.failures import COLLIDED, failed, is_away, unreachable
+from gateway_memory.store.postgres.transaction import LOCK_EXCLUSIVE, LOCK_SHARED, SEE_SOON, Transaction, names_of, see
+from recall import SilentError, TimeoutConnection
 
 log = get_logger(__name__)
-
-SQL: Final = statements(Path(__file__).with_name("queries.sql"))
-"""The statements that take more than a line, by "module.name"; shorter ones are where they run."""
-
-# A transaction in PostgreSQL: what it sees, which locks it takes, and what the server itself ends.
-
-_NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
-LOCK_EXCLUSIVE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
-LOCK_SHARED: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
-SEE_SOON: Final = (
-    f"{SEE}, set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true), "
-    "set_config('idle_in_transaction_session_timeout', '10000', true)"
-)
-"""Timeouts by which the server itself ends what no process waits for any more, in milliseconds.
-
-Each takes less than the connection timeout, so a timeout means that the server is gone. A process that is cut off
-within a transaction holds its locks for ten seconds at most.
-"""
-
-
-def see(connection: TimeoutConnection, scopes: Scopes) -> None:
-    """Let the transaction of a connection find its tables, and see the rows of these scopes."""
-    connection.execute(SEE, (connection.search_path, _names(scopes)))
-
-
-def _names(scopes: Scopes) -> list[str]:
-    return [scopes] if isinstance(scopes, str) else list(scopes)
-
-
-class Transaction:
-    """A `Database` over a connection in a transaction.
-
-    pipeline: of the connection, if it has begun one. Statements are then sent without waiting for the server until
-    a result is read, so that those of a loop travel together. An error is raised by the statement that waits.
-    """
-
-    def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
-        self._connection = connection
-        self._pipeline = pipeline
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Result:
-        cursor = self._connection.execute(as_psycopg(query), [storable(value) for value in values])
-        return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
-
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Result:
-        cursor = self._connection.cursor()
-        if rows := [[storable(value) for value in row] for row in values]:
-            cursor.executemany(as_psycopg(query), rows)
-        return cursor
-
-
-class _Awaited:
-    """The result of a statement in a pipeline, which may not be there yet."""
-
-    def __init__(self, cursor: psycopg.Cursor[Any], pipeline: psycopg.Pipeline) -> None:
-        self._cursor = cursor
-        self._pipeline = pipeline
-        self.fetchone, self.fetchall = cursor.fetchone, cursor.fetchall  # psycopg waits for these itself
-
-    @property
-    def rowcount(self) -> int:
-        self._pipeline.sync()
-        return self._cursor.rowcount
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._cursor)
 
 
 T = TypeVar("T")
@@ -103,18 +37,10 @@ _LOCK_SECONDS: Final = 0.4
 _LOCK_SECONDS_AT_ONCE: Final = 0.1
 """The lock timeout: usually, and for work that can do something else meanwhile."""
 _SLOW_AT_MOST: Final = 2
-_COLLIDED: Final = (
-    errors.SerializationFailure,
-    errors.DeadlockDetected,
-    errors.UniqueViolation,
-    errors.LockNotAvailable,
-)
-"""What two transactions that run at the same time may cause, and one after the other would not."""
-_REFUSALS: Final = ("22", "23", "54")
-"""The classes of what is refused for what it is: its data, a constraint, a limit of the server."""
 _ENOUGH: Final = (SilentError, PoolTimeout, PoolClosed, errors.QueryCanceled)
 """After these the server is not asked again at once: who waits has a deadline."""
 _APPLICATION: Final = "gateway-memory"
+_RESTS: Final = "PostgreSQL did not answer lately; it is tried again in a moment"
 
 
 def in_schema(schema: str) -> dict[str, Any]:
@@ -138,44 +64,6 @@ ANYWHERE: Final[dict[str, Any]] = {
     "application_name": _APPLICATION,
 }
 """The arguments of a connection that needs no tables."""
-
-
-class UnreachableError(StoreError):
-    """The server can't be reached, or does not answer."""
-
-
-def _is_loss(error: BaseException) -> bool:
-    """Return whether the server is away, or gives no connection."""
-    return not isinstance(error, psycopg.Error) or is_loss(error)
-
-
-def failed(error: BaseException) -> StoreError:
-    """Return our error for a failure. It has the kind alone: the server's message may quote what was written."""
-    if isinstance(error, errors.InsufficientPrivilege):
-        return StoreError(
-            "PostgreSQL refuses it to this role (42501): `db migrate` and `move` are for the owner of the tables, and "
-            "`db migrate --app-role` gives another role what hosts need"
-        )
-    if isinstance(error, errors.LockNotAvailable):
-        return StoreBusyError("another transaction of PostgreSQL holds what is to be changed (55P03)")
-    if isinstance(error, errors.QueryCanceled):
-        return StoreError("PostgreSQL ended a statement that took too long (57014)")
-    if isinstance(error, psycopg.Error) and error.sqlstate:
-        refused = error.sqlstate.startswith(_REFUSALS) and not isinstance(error, _COLLIDED)
-        kind = StoreRefusedError if refused else StoreError
-        return kind(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
-    return UnreachableError(f"PostgreSQL does not answer ({type(error).__name__})")
-
-
-def unreachable(error: psycopg.Error) -> StoreError:
-    """Return our error for a connection that could not be made. It holds nothing that was stored."""
-    if isinstance(error, psycopg.ProgrammingError):  # whose words quote a part of it, perhaps a password
-        return StoreError(
-            "the connection string of PostgreSQL is not valid: expected postgresql://role:password@host/database, "
-            "in which signs such as a space, @, / and % are written as %20, %40, %2F and %25"
-        )
-    reason = " ".join(str(error).split())[:300]
-    return UnreachableError(f"PostgreSQL can't be reached: {reason}")
 
 
 @contextmanager
@@ -267,7 +155,7 @@ class PostgresConnection:
 
     async def open(self) -> None:
         """Connect. Raises StoreError."""
-        await self._run(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
+        await self._guarded(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
         if self.unhurried is not self:
             await self._slow.open()
 
@@ -307,7 +195,7 @@ class PostgresConnection:
                 result = Transaction(connection).execute(query, values)
             return result.fetchall()
 
-        return await self._run(lambda: self._again(work))
+        return await self._run(work)
 
     async def shed(self) -> None:
         """Do nothing: the log is the server's."""
@@ -342,62 +230,64 @@ class PostgresConnection:
             connection.is_committing = False
             return result
 
-        return await self._run(lambda: self._again(transacted, waits=waits))
+        return await self._run(transacted, waits=waits)
 
     def _see(self, connection: _Connection, scopes: Scopes, *, waits: bool = True) -> None:
         """Let a transaction see the rows of these scopes, within limits."""
         lock_seconds = _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE
         milliseconds = (str(round(1000 * seconds)) for seconds in (lock_seconds, self._seconds))
-        connection.execute(SEE_SOON, (connection.search_path, _names(scopes), *milliseconds))
+        connection.execute(SEE_SOON, (connection.search_path, names_of(scopes), *milliseconds))
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        if not self._breaker.allows(time.monotonic()):
-            raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")
-        loop = asyncio.get_running_loop()
+    async def _run(self, work: Callable[[_Connection], T], *, waits: bool = True) -> T:
+        """Run work with a connection in a thread, again where that can succeed."""
+        connection: _Connection | None = None
+
+        def attempt() -> T:
+            nonlocal connection
+            connection = None
+            with self._pool.connection() as given:
+                connection = given
+                return work(given)
+
+        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
+        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
+        # asked again, since whoever waits has a deadline.
+        def pause(error: Exception, tried: int) -> float | None:
+            if isinstance(error, COLLIDED):
+                lock_tries = _LOCK_TRIES if waits else 1
+                most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
+                return backoff(tried, first=0.002, longest=4.0) if tried < most else None
+            # A connection that was lost before the end has changed nothing, as after a restart of the server.
+            unchanged = connection is None or (connection.closed and not connection.is_committing)
+            lost = isinstance(error, psycopg.OperationalError) and not isinstance(error, _ENOUGH)
+            return 0.0 if lost and unchanged and tried < _TRIES else None
+
+        return await self._guarded(attempt, pause)
+
+    async def _guarded(
+        self, attempt: Callable[[], T], pause: Callable[[Exception, int], float | None] = lambda *_: None
+    ) -> T:
+        """Run an attempt in a thread, unless the server is left alone. Raises StoreError."""
+        run = partial(asyncio.get_running_loop().run_in_executor, self._threads, attempt)
         try:
-            with self._metrics.timed(self._name):
-                result = await loop.run_in_executor(self._threads, work)
-        except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
-            collided = isinstance(error, _COLLIDED)
-            if isinstance(error, errors.QueryCanceled):
-                self._metrics.count("failures.postgres_statement")
-                log.warning("postgres.too_slow", seconds=self._seconds)
-            if isinstance(error, errors.LockNotAvailable):
-                self._metrics.count("failures.postgres_lock")
-            elif collided or _is_loss(error):
-                self._metrics.count("failures.postgres")
-            if _is_loss(error) and not collided:
-                self._breaker.failed(time.monotonic())
-                if not self._is_away:
-                    self._is_away = True
-                    log.error("postgres.away", error=type(error).__name__)
-            raise failed(error) from error
+            with self._breaker.guard(lambda: StoreError(_RESTS), is_away), self._metrics.timed(self._name):
+                result = await retry(run, pause)
         except psycopg.Error as error:
+            self._note(error)
             raise failed(error) from error
-        self._breaker.succeeded()
         if self._is_away:
             self._is_away = False
             log.info("postgres.back")
         return result
 
-    def _again(self, work: Callable[[_Connection], T], *, waits: bool = True) -> T:
-        # Transactions that collided would collide again at once, so the pause is random and grows. A lost connection is
-        # retried only if COMMIT was not sent: afterwards nobody knows whether the work is done. A silent server is not
-        # asked again, since whoever waits has a deadline.
-        for tried in range(_TRIES):
-            connection: _Connection | None = None
-            try:
-                with self._pool.connection() as connection:
-                    return work(connection)
-            except _COLLIDED as error:
-                lock_tries = _LOCK_TRIES if waits else 1
-                most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
-                if tried >= most - 1:
-                    raise
-                time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
-            except psycopg.OperationalError as error:
-                # A connection that was lost before the end has changed nothing, as after a restart of the server.
-                unchanged = connection is None or (connection.closed and not connection.is_committing)
-                if not unchanged or isinstance(error, _ENOUGH) or tried == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
+    def _note(self, error: psycopg.Error) -> None:
+        if isinstance(error, errors.QueryCanceled):
+            self._metrics.count("failures.postgres_statement")
+            log.warning("postgres.too_slow", seconds=self._seconds)
+        if isinstance(error, errors.LockNotAvailable):
+            self._metrics.count("failures.postgres_lock")
+        elif is_away(error) or isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+            self._metrics.count("failures.postgres")
+        if is_away(error) and not self._is_away:
+            self._is_away = True
+            log.error("postgres.away", error=type(error).__name__)

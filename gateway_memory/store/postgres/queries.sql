@@ -1,6 +1,6 @@
 -- Statements for PostgreSQL that take more than a line, each after a line with its name: module.purpose.
 
--- schema.grants
+-- rights.grants
 GRANT USAGE ON SCHEMA {schema} TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role};
 ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role};
@@ -8,7 +8,7 @@ REVOKE INSERT, UPDATE, DELETE ON migrations FROM {role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role};
 ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT EXECUTE ON FUNCTIONS TO {role}
 
--- schema.missing_rights
+-- rights.missing_rights
 SELECT 'USAGE', 'the schema ' || n.nspname FROM pg_namespace n
     WHERE n.nspname = %(schema)s AND NOT has_schema_privilege(%(role)s, n.oid, 'USAGE')
 UNION ALL
@@ -97,11 +97,11 @@ AND a.attname = 'scope' ORDER BY c.relname
 SELECT relname FROM pg_class JOIN large ON relname = 'large_vector_' || large.number
 WHERE scope = ANY(%s) AND relnamespace = to_regnamespace(%s)
 
--- scopes.all_tables
+-- side.all_tables
 SELECT relname FROM pg_class
 WHERE relnamespace = to_regnamespace(?) AND relkind IN ('r', 'p') AND NOT relispartition
 
--- scopes.numbered
+-- side.numbered
 SELECT t.relname, a.attname, s.relname FROM pg_class s
 JOIN pg_depend d ON d.objid = s.oid AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i'
 JOIN pg_class t ON t.oid = d.refobjid

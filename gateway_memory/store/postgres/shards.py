@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from gateway_memory.errors import StoreError
-from gateway_memory.store.postgres.connection import SQL, connected, in_transaction
+from gateway_memory.store.postgres.connection import connected, in_transaction
+from gateway_memory.store.postgres.transaction import SQL
 from recall import SHARD, shard_of
 
 _TIMEOUT_SECONDS: Final = 3600.0

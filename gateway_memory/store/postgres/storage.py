@@ -16,17 +16,12 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
-from gateway_memory.store.postgres.hosts import HostSlot, Notifications
+from gateway_memory.store.postgres.hosts import HostSlot
+from gateway_memory.store.postgres.notifications import Notifications
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.shards import places_of
-from gateway_memory.store.postgres.spool import (
-    PostgresEpisodes,
-    PostgresEvents,
-    PostgresTurns,
-    Spool,
-    SpooledTurns,
-    make_room,
-)
+from gateway_memory.store.postgres.spool import Spool, SpooledTurns
+from gateway_memory.store.postgres.turns import PostgresEpisodes, PostgresEvents, PostgresTurns, make_room
 from recall import PostgresRows, Rows
 
 log = get_logger(__name__)

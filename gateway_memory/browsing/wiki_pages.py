@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from extractor import clean, is_mostly_chinese, without_holes
-from gateway_memory.commands.sections import Line, Sections, Topic
+from gateway_memory.browsing.sections import Line, Sections, Topic
 from gateway_memory.edge.phrases import Language, say, texts
 
 MANIFEST: Final = ".gateway-memory-wiki.json"
@@ -167,13 +167,13 @@ def _page(*blocks: str | Sequence[str]) -> str:
 def _portrait(wiki: _Wiki, sections: Sections) -> str:
     blocks: list[str | Sequence[str]] = [f"# {escaped(sections.name) or wiki.word('portrait')}"]
     for name in ("ahead", "about_them", "people_around", "wishes", "likes", "projects", "topics", "other_facts"):
-        listed = _listed(wiki, sections, name)
+        listed = _list_lines(wiki, sections, name)
         if listed:
             blocks += [f"## {wiki.word(name)}", listed]
     return _page(*blocks)
 
 
-def _listed(wiki: _Wiki, sections: Sections, name: str) -> list[str]:
+def _list_lines(wiki: _Wiki, sections: Sections, name: str) -> list[str]:
     topics = {"people_around": sections.people, "projects": sections.projects, "topics": sections.topics}
     if name in topics:
         return [_entry(wiki, topic) for topic in topics[name]]
@@ -186,7 +186,10 @@ def _listed(wiki: _Wiki, sections: Sections, name: str) -> list[str]:
     }
     bullets = [wiki.bullet(line) for line in lines[name][:_LISTED]]
     if name == "ahead":
-        return [f"- {line.day}: {bullet[2:]}" for line, bullet in zip(sections.ahead, bullets, strict=False)]
+        return [
+            f"- {line.days.iso if line.days else ''}: {bullet[2:]}"
+            for line, bullet in zip(sections.ahead, bullets, strict=False)
+        ]
     return bullets
 
 

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Final
 
 from extractor import says_name
+from gateway_memory.browsing.sections import About, Changed, Line, Portrait, Sections, Topic, line_of, sections_of
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.commands.sections import About, Changed, Line, Portrait, Sections, Topic, line_of, sections_of
 from gateway_memory.context.blocks import told
 from gateway_memory.context.digest import waiting_reviews
 from gateway_memory.sessions.session import Session

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Final
 
 from extractor import Named, NameKind, names_in, own_name, same_text, traits_of
+from gateway_memory.ground.calendar import Span, day_span
 from gateway_memory.ground.holds import coming, is_history
 from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord
 
@@ -15,13 +16,13 @@ from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord
 class Line:
     """A memory as a portrait shows it. text: without "The user". at: when it was said, in epoch seconds.
 
-    day: of what is ahead, the day.
+    days: of what is ahead.
     """
 
     id: str
     text: str
     at: float
-    day: date | None = None
+    days: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,7 @@ def sections_of(
     """
     known = _once(memories, today)
     names = names_in([memory.text for memory in known])
-    days = {each.id: day for each in known if (day := _day_ahead(each, today, day_of))}
+    days = {each.id: day for each in known if (day := _days_ahead(each, today, day_of))}
     topics = [_topic(name, known, days) for name in names]
     people = [topic for topic in topics if topic.kind in ("person", "pet")]
     projects = [topic for topic in topics if topic.kind == "project"]
@@ -167,7 +168,9 @@ def sections_of(
         about=_lines(about, last),
         likes=_lines(likes),
         wishes=_lines(wishes),
-        ahead=sorted((_dated(each, days) for each in known if each.id in days), key=lambda line: line.day or today),
+        ahead=sorted(
+            (_date_line(each, days) for each in known if each.id in days), key=lambda line: line.days or day_span(today)
+        ),
         people=people,
         projects=projects,
         topics=[topic for topic in topics if topic.kind in ("place", "topic")],
@@ -185,22 +188,22 @@ def _once(memories: Sequence[MemoryRecord], today: date) -> list[MemoryRecord]:
     return list(known.values())
 
 
-def _day_ahead(memory: MemoryRecord, today: date, day_of: Callable[[float], date]) -> date | None:
-    """Return the day of which a memory tells as what is ahead."""
+def _days_ahead(memory: MemoryRecord, today: date, day_of: Callable[[float], date]) -> Span | None:
+    """Return the days of which a memory tells as what is ahead."""
     if traits_of(memory.category).standing:
         return None
-    day = coming(memory.text, day_of(memory.at), today)
-    return day or (date.fromisoformat(memory.expires) if memory.expires else None)
+    days = coming(memory.text, day_of(memory.at), today)
+    return days or (day_span(date.fromisoformat(memory.expires)) if memory.expires else None)
 
 
-def _topic(name: Named, known: Sequence[MemoryRecord], days: Mapping[str, date]) -> Topic:
-    lines = [_dated(known[index], days) for index in name.texts]
+def _topic(name: Named, known: Sequence[MemoryRecord], days: Mapping[str, Span]) -> Topic:
+    lines = [_date_line(known[index], days) for index in name.texts]
     lines.sort(key=lambda line: -line.at)
     return Topic(name=name.name, kind=name.kind, relation=name.relation, lines=lines)
 
 
-def _dated(memory: MemoryRecord, days: Mapping[str, date]) -> Line:
-    return replace(line_of(memory), day=days.get(memory.id))
+def _date_line(memory: MemoryRecord, days: Mapping[str, Span]) -> Line:
+    return replace(line_of(memory), days=days.get(memory.id))
 
 
 def _lines(memories: Iterable[MemoryRecord], over: Collection[str] = ()) -> list[Line]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
-from gateway_memory.commands.browsing import Browsing, ReplyDetails, Said
+from gateway_memory.browsing.people import Face
+from gateway_memory.browsing.reads import Browsing, ReplyDetails, Said
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.commands.people import Face
 from gateway_memory.commands.review import review_record
 from gateway_memory.context.hits import told_hits
 from gateway_memory.errors import UsageError

@@ -8,11 +8,11 @@ from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Final
 
+from gateway_memory.browsing.people import People
+from gateway_memory.browsing.trial import Trial, Trials
 from gateway_memory.capture.changes import UNDONE_WITHIN
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.commands.people import People
 from gateway_memory.context.blocks import told
-from gateway_memory.context.trial import Trial, Trials
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.documents import MEMORY_FILE, is_writable

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gateway_memory.browsing.wiki_pages import MANIFEST, folded
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import private_folder, write_private
-from gateway_memory.transfer.wiki_pages import MANIFEST, folded
 
 
 def write_wiki(folder: Path, pages: Mapping[str, str]) -> int:

@@ -1,0 +1,1 @@
+"""What the page, the service's lists and a wiki show of a memory."""
