@@ -4,8 +4,8 @@ By the bundled encoder's vector, a logistic regression tells the questions of be
 and those that people ask of themselves in benchmarks/said/, from questions of the world, tasks and all else there.
 
 A map of low rank moves a question's vector towards its answer's: "what do I do for a living?" and "I tune pianos" share
-no word. It is fitted by a softmax over all answers, as the mean of some seeds. The pairs of benchmarks/answers/, many of
-which are tasks that a fact bears on, count for the map alone.
+no word. It is fitted by a softmax over all answers, as the mean of some seeds. The pairs of benchmarks/answers/, many
+of which are tasks that a fact bears on, count for the map alone.
 
 `--left-out` prints first what both find of each hand when trained on the others. All takes some minutes.
 """
@@ -162,7 +162,9 @@ def main() -> None:
             print(f"{hand}: {found(questions[own], answers[own], nothing, nothing):.3f} -> {by_map:.3f}", flush=True)
     *direction, intercept = asking(vectors, asks)
     step, weights = packed(np.array(direction))
-    lines = ["# What a question seeks, by the bundled encoder's vector: whether it is what its asker has told, and where"]
+    lines = [
+        "# What a question seeks, by the bundled encoder's vector: whether it is what its asker has told, and where"
+    ]
     lines += ["# its answer is near. Made by benchmarks/train_asker.py; do not edit.", ""]
     lines += ["[encoder]", f"name: {BundledEncoder.name}", ""]
     lines += ["[asks]", f"step: {step:.8f}", f"intercept: {intercept:.4f}", "weights:", *wrapped(weights)]

@@ -41,9 +41,9 @@ def near_answer(vector: "Floats", encoder: str) -> "Floats":
     if not _fits(vector, encoder):
         return vector
     read, added = _map()
-    moved: Floats = vector + (read @ vector) @ added
-    moved /= np.float32(max(float(np.linalg.norm(moved)), 1e-6))
-    return moved
+    moved = vector + (read @ vector) @ added
+    unit: Floats = (moved / max(float(np.linalg.norm(moved)), 1e-6)).astype(np.float32)
+    return unit
 
 
 def _fits(vector: "Floats", encoder: str) -> bool:
