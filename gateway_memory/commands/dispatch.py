@@ -227,7 +227,7 @@ class Commands:
         command = typed.command
         if command is None:
             raise await self._unsure(session, "unknown_command", typed)
-        if await meant_rather(ports, session, _names(), typed, surely=True):
+        if session.commands_as == CHAT and await meant_rather(ports, session, _names(), typed, surely=True):
             raise await self._unsure(session, "unsure_command", typed)
         if command.waits:
             await ports.caught_up(session.session_id, CATCH_UP_SECONDS)
@@ -238,7 +238,12 @@ class Commands:
         return await self._with_rather(session, typed, answer) if typed.is_question else answer
 
     async def _with_rather(self, session: Session, typed: Typed, answer: str) -> str:
-        """Return an answer with the command that may be meant rather than the one that has answered."""
+        """Return an answer with the command that may be meant rather than the one that has answered.
+
+        A shell has no names but its own.
+        """
+        if session.commands_as != CHAT:
+            return answer
         meant = await meant_rather(self._ports, session, _names(), typed, surely=False)
         if meant is None:
             return answer

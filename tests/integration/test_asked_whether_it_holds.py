@@ -10,7 +10,7 @@ from gateway_memory.capture.asking import Stage, asks, holds
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.store.markdown import parse
 
-BEFORE, AFTER = "my hair's copper red at the moment", "gone back to brown, couldn't be bothered with the roots"
+BEFORE, AFTER = "I'm learning the cello", "I've started the trumpet, the cello was too big for the flat"
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def kept(memory: GatewayMemory) -> set[str]:
 @pytest.mark.parametrize(
     ("reply", "answer", "stands"),
     [
-        ("Is your hair still red?", "no", {AFTER}),
-        ("So it isn't red any more?", "yes", {AFTER}),
-        ("Is your hair still red?", "not any more", {AFTER}),
-        ("Is your hair still red?", "yes", {BEFORE, AFTER}),
-        ("So it isn't red any more?", "no, I still am at weekends", {BEFORE, AFTER}),
-        ("Is your hair still red?", "what's for dinner?", {BEFORE, AFTER}),
+        ("Are you still learning the cello?", "no", {AFTER}),
+        ("So you don't play the cello any more?", "yes", {AFTER}),
+        ("Are you still learning the cello?", "not any more", {AFTER}),
+        ("Are you still learning the cello?", "yes", {BEFORE, AFTER}),
+        ("So you don't play the cello any more?", "no, I still am at weekends", {BEFORE, AFTER}),
+        ("Are you still learning the cello?", "what's for dinner?", {BEFORE, AFTER}),
         ("Noted!", "no", {BEFORE, AFTER}),
     ],
 )

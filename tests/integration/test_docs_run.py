@@ -100,10 +100,14 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def to_run(page: Path) -> list[Block]:
-    """Return the blocks of a page, of a Chinese one those that differ from its English twin's."""
+    """Return the blocks of a page, of a Chinese one those that differ from its English twin's.
+
+    Where those are of a shell, all: one works with what the one before it has made.
+    """
     twin = page.with_name(page.name.replace(".zh.md", ".md"))
     known = {each.bare for each in blocks_of(twin)} if twin != page else set()
-    return [each for each in blocks_of(page) if each.bare not in known or each.file]
+    own = [each for each in blocks_of(page) if each.bare not in known or each.file]
+    return blocks_of(page) if any(each.language in ("console", "sh") for each in own) else own
 
 
 def named(page: Path) -> str:
@@ -179,8 +183,13 @@ def served(home: Path) -> Iterator[Served]:
 
 @pytest.mark.parametrize("page", RUN, ids=named)
 def test_what_a_page_shows_runs(
-    page: Path, home: Path, request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]
+    page: Path,
+    home: Path,
+    request: pytest.FixtureRequest,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8" if page.name.endswith(".zh.md") else "C.UTF-8")
     for block in to_run(page):
         if block.language == "python":
             run_program(block, capfd)
