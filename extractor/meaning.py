@@ -125,7 +125,8 @@ class Meaning:
     @property
     def tells(self) -> bool:
         """Whether it tells something of its speaker to whoever reads it alone."""
-        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and not _is_of_memory(self, _TELL)
+        is_own = not (_is_of_memory(self, _TELL) or _is_borrowed(self))
+        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and is_own
 
 
 @cache
@@ -289,7 +290,7 @@ def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[st
     """
     if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
         return None
-    telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
+    telling = {run: each.keep for run, each in runs.items() if each and each.tells}
     if max(telling.values(), default=_KEEP_BESIDE) < _KEEP_IN_PART:
         return None
     # With the clauses on which it leans: 主要跑沈阳到广州 is what 老公 does.

@@ -28,6 +28,7 @@ from extractor import (
     meaning_of,
     sentences,
     statement_words,
+    telling,
 )
 from gateway_memory.capture.executor import known
 from gateway_memory.ground.holds import plain_of
@@ -68,6 +69,7 @@ _UNRELATED: Final = 0.15
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
+_TELLING: Final = 0.75
 _MOST_NAMED: Final = 500
 """The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
 _HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
@@ -242,6 +244,11 @@ class Reader:
         given = replace(given, known=await self._named(scope))
         summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
+
+    async def telling(self, said: Sequence[str]) -> list[str]:
+        """Return those of a user's sentences that tell something. Without vectors, the prefilter says which."""
+        meanings = await self._meanings(said) if said else {}
+        return [text for text in said if (meanings[text].tells if text in meanings else telling(text) >= _TELLING)]
 
     async def _meanings(self, texts: Sequence[str]) -> dict[str, Meaning]:
         """Return what sentences tell, without those whose vector is not there."""

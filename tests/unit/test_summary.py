@@ -123,7 +123,7 @@ def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_sessi
 )
 def test_what_was_said_last_tells_how_far_it_came(answer: str, done: str, todo: str) -> None:
     seen = [
-        Seen(kind="user", content=answer[:2] + " login"),
+        Seen(kind="user", content="Mend the login"),
         Seen(kind="tool", tool="bash", content="exit 0"),
         Seen(kind="assistant", content=answer),
     ]
