@@ -141,11 +141,13 @@ def outline_of(exchanges: Sequence[Exchange], telling: Sequence[str] = ()) -> Ou
 
 
 def _topic(read: Sequence[_Read], tell: frozenset[str]) -> str:
-    """Return what was first told or asked to be done, to the end of its message; else what was said first."""
+    """Return what was first told, or the message that first asks for a deed; else what was said first."""
     for each in read:
-        for number, text in enumerate(each.told):
-            if text in tell or _PATTERNS["requests"].search(text):
-                return _joined(each.told if each.for_a_deed else each.told[number:])
+        if each.for_a_deed:
+            return each.message
+        for text in each.told:
+            if text in tell:
+                return text
     return next((each.message for each in read if each.message), "")
 
 

@@ -45,8 +45,8 @@ _HEADINGS: Final = {cast("Section", name): text.split(" / ") for name, text in _
 """In English and Chinese."""
 _LAST: Final[tuple[Section, ...]] = ("learnt",)
 """Sections that get only the room that the others leave: what was learnt is kept as memories too."""
-_ON_RECORD: Final = "talked"
-"""The section that no brief has: what was asked and answered is on record, and concerns no later session."""
+_ON_RECORD: Final[tuple[Section, ...]] = ("talked", "learnt")
+"""Sections that no brief has: what was answered concerns no later session, and memories tell what was learnt."""
 _UNANSWERED: Final = dict(_TABLE.texts("lines"))["unanswered"].split(" / ")
 _BY_RULES: Final = re.compile(
     rf".{{0,{_TOPIC_LENGTH}}}?- (?:{'|'.join(heading for pair in _HEADINGS.values() for heading in pair)})[:：]"
@@ -270,7 +270,7 @@ def _summary(
     detailed = _render(_lines(topic, sections), DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese)
     if not detailed:
         return None
-    later: dict[Section, Sequence[str]] = {name: items for name, items in sections.items() if name != _ON_RECORD}
+    later: dict[Section, Sequence[str]] = {name: items for name, items in sections.items() if name not in _ON_RECORD}
     return Summary(
         topic=topic,
         brief=_render(_lines(topic, later), BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),

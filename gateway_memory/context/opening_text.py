@@ -204,7 +204,7 @@ def _unrecorded(material: Material) -> LastSession | None:
 
 
 def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
-    """Return a record's lines; none where it has but a topic, which was asked and answered.
+    """Return a record's lines; none where there is but a topic, and what it led to is told or answered.
 
     What is open comes first, and sentences stand alone, so that a cut costs little.
     """
@@ -230,7 +230,8 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out
             lines += SENTENCE_END.split(line) if len(line) > LINE_LENGTH else [line]
-    return [line.strip() for line in lines] if lines != named or topic in summary else []
+    only_asked = lines == named and bool(last.get("summary")) and topic not in summary
+    return [] if only_asked else [line.strip() for line in lines]
 
 
 def _is_heading(line: str) -> bool:
