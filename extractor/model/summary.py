@@ -186,8 +186,9 @@ def _result(deed: Seen) -> str:
     """
     given = [line for line in map(str.strip, deed.content.split("\n")) if line]
     lines = [line for line in given if not line.startswith(_DATA)]
-    if any(line.startswith(("+", "-")) for line in lines[1:]):
-        lines = lines[:1]
+    changed = [line for line in lines if line.startswith(("+", "-"))]
+    if changed:
+        lines = [line for line in lines if line not in changed][:1]
     elif len(lines) == 1 < len(given):
         return ""
     said = " ".join(dict.fromkeys([*lines[:1], *filter(_EXIT.fullmatch, lines), *lines[-1:]]))
@@ -289,6 +290,7 @@ def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: in
         heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
         room = room_left - heading - len("  - \n")
         limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
+        limit = _LINE_LENGTH if name == "ended" else limit  # a sentence that is cut isn't known where it stands whole
         item = _cut_before_note(text, min(limit, room))
         if len(item) < min(_SHORTEST_CUT, len(text)):
             continue

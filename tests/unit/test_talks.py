@@ -76,6 +76,13 @@ def test_an_answered_question_stays_no_open_one() -> None:
     assert outline_of(exchanges_of([(True, "查一下天气"), (False, "晴。还有什么可以帮你的吗？")])).unanswered == ""
 
 
+@pytest.mark.parametrize("seen", ["-sleep(1)\n+await until(ready)", '{"rows": 3}', 'sleep\n[{"file": "net.py"}]'])
+def test_a_tool_whose_line_would_not_say_what_came_of_it_has_none(seen: str) -> None:
+    summary = summarize(SummaryInput(seen=[Seen(kind="user", content="It flakes"), Seen(kind="tool", content=seen)]))
+    assert summary
+    assert (summary.topic, summary.brief) == ("It flakes", "")
+
+
 def test_an_assistant_did_what_a_tool_was_called_for() -> None:
     said = [(True, "Move the billing service"), (False, "I moved it to the new cluster.")]
     assert outline_of(exchanges_of(said)).done == ()
