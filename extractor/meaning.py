@@ -125,8 +125,7 @@ class Meaning:
     @property
     def tells(self) -> bool:
         """Whether it tells something of its speaker to whoever reads it alone."""
-        is_own = not (_is_of_memory(self, _TELL) or _is_borrowed(self))
-        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and is_own
+        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and not _is_of_memory(self, _TELL)
 
 
 @cache
@@ -290,7 +289,7 @@ def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[st
     """
     if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
         return None
-    telling = {run: each.keep for run, each in runs.items() if each and each.tells}
+    telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
     if max(telling.values(), default=_KEEP_BESIDE) < _KEEP_IN_PART:
         return None
     # With the clauses on which it leans: 主要跑沈阳到广州 is what 老公 does.
