@@ -47,7 +47,7 @@ __all__, __getattr__ = lazy(
             "without_orders",
         ),
         ".model.providers": ("access_of", "has_model"),
-        ".model.summary": ("Seen", "Summary", "SummaryInput", "summarize", "written"),
+        ".model.summary": ("Seen", "Summary", "SummaryInput", "sentences_of_user", "summarize", "written"),
         ".parts": ("as_taken_back", "parts_of"),
         ".rules.borrowed": ("own_words",),
         ".rules.extract": ("extract_rules",),

@@ -62,6 +62,7 @@ from .model.providers import has_model as has_model
 from .model.summary import Seen as Seen
 from .model.summary import Summary as Summary
 from .model.summary import SummaryInput as SummaryInput
+from .model.summary import sentences_of_user as sentences_of_user
 from .model.summary import summarize as summarize
 from .model.summary import written as written
 from .parts import as_taken_back as as_taken_back

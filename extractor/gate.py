@@ -249,7 +249,7 @@ def statements(text: str) -> list[str]:
     for sentence in sentences(text):
         start = text.find(sentence.text, position)
         position = max(position, start + len(sentence.text))
-        if not (_asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
+        if not (asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
             end = _END_MARKS.match(text, position)
             texts.append(sentence.text + (end[0] if end and start >= 0 else ""))
     return texts
@@ -284,10 +284,11 @@ def _chinese_margin(text: str) -> float:
 def only_asks(text: str) -> bool:
     """Return whether a text asks something in each of its sentences, by its marks and words."""
     parts = sentences(text)
-    return bool(parts) and all(map(_asks, parts))
+    return bool(parts) and all(map(asks, parts))
 
 
-def _asks(sentence: Sentence) -> bool:
+def asks(sentence: Sentence) -> bool:
+    """Return whether a sentence asks something, by its mark or its words."""
     return sentence.question or language_of(sentence.plain).asks(sentence.plain)
 
 

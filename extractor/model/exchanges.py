@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import accumulate
 from typing import Final
 
+from extractor.gate import asks
 from extractor.language.kind import is_greeting, is_small_talk
 from extractor.language.sentences import Sentence, sentences
 from extractor.language.vocabulary import statement_words
@@ -18,24 +18,14 @@ from gateway_memory.ground.tables import has_han
 _PATTERNS: Final = table("exchanges").patterns()
 
 
-_ASK_LENGTH: Final = 40
-_GIST_LENGTH: Final = 90
-_TOPIC_LENGTH: Final = 100
-"""Characters of a request in a line of what was done, of the essence of a reply, and of a topic."""
-_WIDE: Final = 2
-"""A Han character counts as so many."""
-
 _CODE_MARK: Final = re.compile(r"[{}()\[\]<>=|\\$_*+&]")
 _CODE_SHARE: Final = 0.1
-_JOINED: Final = re.compile(r"\s|[\u3400-\u9fff]{2}")
-"""In words that say where a talk stood: one word alone does not."""
 _FIRST: Final = 20
 _NEWEST: Final = 40
 """The exchanges at the beginning and at the end that are read; a record has no room for more."""
-_FEWEST: Final = 8
-"""The width of a sentence of an answer that says something, unless it is the only one."""
-_ENOUGH: Final = 30
-_LEAST_TOPIC: Final = 14
+_OF_AN_ANSWER: Final = 3
+_LAST_TOLD: Final = 2
+"""The first sentences of an answer, and the last ones of the user, that a record has room for."""
 _ANY_DAY: Final = date(2000, 1, 3)
 """Whether a text names a time to come does not depend on its day. On a Monday no day of the week is past."""
 
@@ -51,18 +41,18 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What turns show of their session. topic: "" if nothing was said that is one. ended: where the talk ended.
+    """What turns show of their session. topic: "" if nothing was said that is one.
 
-    wanted: what was asked for, unless it stands in the topic or is answered. done: what is reported as done, or was
-    answered. unanswered: a request, or a question to the user, at the end. todos: what was promised, or asked and not
-    done.
+    asked: the messages that ask something. done: what the assistant says of what its tools did. told: the last things
+    that the user told. unanswered: the last message, where it asks something and nobody answered. todos: what was
+    promised, or asked and not done.
     """
 
     topic: str = ""
-    wanted: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     done: tuple[str, ...] = ()
-    ended: str = ""
-    unanswered: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    unanswered: str = ""
     todos: tuple[str, ...] = ()
 
 
@@ -88,129 +78,102 @@ def exchanges_of(messages: Iterable[tuple[bool, str]]) -> list[Exchange]:
 class _Read:
     """What the sentences of an exchange are; none is two things.
 
-    message: what the user said beside promises and reports; asks: with a request, for an answer or for a deed. subject:
-    what it is about. question: the one with which the answer ends. essence: what else it says. promises: of both, and
-    what the answer says is not done.
+    told: what the user said beside promises; asks: with a request, for an answer or for a deed. answer: what the
+    assistant said last, beside promises. promises: of both, and what the answer says is not done. asks_back: the answer
+    ends with a question.
     """
 
-    message: str
+    told: tuple[str, ...]
     asks: bool
     for_a_deed: bool
-    subject: str
-    reports: tuple[str, ...]
     promises: tuple[str, ...]
-    question: str
-    essence: str
+    answer: str
+    asks_back: bool
     silent: bool
     acted: bool
 
     @property
-    def is_left(self) -> bool:
-        """Whether a request got neither an answer nor a report."""
-        return self.asks and not (self.reports or self.essence)
+    def message(self) -> str:
+        """What the user said beside promises."""
+        return _joined(self.told)
 
     @property
     def is_put_off(self) -> bool:
         """Whether the assistant said no more to a request than that it would do it."""
-        return self.is_left and self.for_a_deed and not (self.silent or self.question or self.acted)
+        return self.for_a_deed and not (self.answer or self.silent or self.asks_back or self.acted)
+
+    def is_about(self, request: "_Read") -> bool:
+        """Whether this later exchange answers a request: it has an answer, and names what the request does."""
+        said = statement_words(f"{self.message} {self.answer}")
+        return bool(self.answer and said & statement_words(request.message))
 
 
-def outline_of(exchanges: Sequence[Exchange]) -> Outline:
-    """Return the outline of a session. Pure; greetings, thanks and what is to be remembered are left out."""
+def outline_of(exchanges: Sequence[Exchange], telling: Sequence[str] = ()) -> Outline:
+    """Return the outline of a session. Pure; greetings, thanks and what is to be remembered are left out.
+
+    telling: the user's sentences that tell something by themselves, oldest first.
+    """
     chosen = (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:])
     read: list[_Read] = []
     for exchange in chosen:
         begun = any(each.for_a_deed for each in read)
         read.append(_read(exchange, begun=begun, last=len(read) + 1 == len(chosen)))
-    unanswered = next((each.message for each in read[-1:] if each.is_left and each.silent), "")
-    reported = max((number for number, each in enumerate(read) if each.reports), default=-1)
-    put_off = [each for each in read[reported + 1 :] if each.is_put_off]
-    topic = _topic([each for each in read if each not in put_off and each.message != unanswered]) or _topic(read)
-    wanted: list[str] = []
-    done: list[str] = []
-    promised = [promise for each in read for promise in each.promises]
-    ended = offer = ""
-    pending: str | None = None  # a request that was answered with a question
-    for each in read:
-        request = pending
-        if each.asks:
-            request = "" if _is_named(each, topic) else each.message
-        if each.reports:
-            done += each.reports
-            wanted.append(request or "")
-        elif each.essence and (request is not None or (offer and not each.message)):  # who adds nothing has agreed
-            before = _within(offer if request is None else request, _ASK_LENGTH)
-            done.append(f"{before} → {each.essence}" if before else each.essence)
-        elif each.is_left and each.silent:
-            wanted.append(request or "")
-        offer = each.question
-        pending = request if offer and not (each.essence or each.reports) else None
-        if each.message or each.promises:
-            says_more = each.asks or each.reports or each.promises
-            ended = "" if says_more or not _JOINED.search(each.message) else each.message
+    put_off = [
+        each
+        for number, each in enumerate(read, 1)
+        if each.is_put_off and not any(later.is_about(each) for later in read[number:])
+    ]
+    unanswered = [each for each in read[-1:] if each.asks and each.silent]
+    settled = [each for each in read if each not in (*put_off, *unanswered)]
+    tell = frozenset(map(_without_opener, telling))
+    told = [text for each in settled for text in each.told if text in tell and not _PATTERNS["requests"].search(text)]
     return Outline(
-        topic=topic,
-        wanted=tuple(text for text in wanted if text and text != unanswered),
-        done=tuple(done),
-        ended=ended,
-        unanswered=tuple(filter(None, (unanswered, offer))),
-        todos=(*promised, *(each.message for each in put_off if not each.promises)),
+        topic=_topic(read, tell),
+        asked=tuple(each.message for each in settled if each.asks),
+        done=tuple(each.answer for each in read if each.acted and each.answer and (each.for_a_deed or not each.asks)),
+        told=tuple(told[-_LAST_TOLD:]),
+        unanswered="".join(each.message for each in unanswered),
+        todos=(
+            *(promise for each in read for promise in each.promises),
+            *(each.message for each in put_off if not each.promises),
+        ),
     )
 
 
-def _topic(read: Sequence[_Read]) -> str:
-    """Return what the requests are about, and what was said first, by the beginnings of the first ones."""
-    told = [each for each in read if each.message]
-    told = [each for each in told if each.asks or each is told[0]]
-    if len(told) == 1:
-        return told[0].message
-    subjects = [each.subject for each in told]
-    parts: list[str] = []
-    room = _TOPIC_LENGTH
-    long_enough = [subject for subject in subjects if _width(subject) >= _LEAST_TOPIC] or subjects
-    for part in distinct(_within(subject, _ASK_LENGTH) for subject in long_enough):
-        if len(part) <= room:
-            parts.append(part)
-            room -= len(part) + 2
-    return ("；" if has_han("".join(parts)) else "; ").join(parts)
-
-
-def _is_named(request: _Read, topic: str) -> bool:
-    """Return whether a topic has a request, or its beginning."""
-    return request.message == topic or _letters(_within(request.subject, _ASK_LENGTH)) in _letters(topic)
+def _topic(read: Sequence[_Read], tell: frozenset[str]) -> str:
+    """Return what was first told, or the message that first asks for a deed; else what was said first."""
+    for each in read:
+        if each.for_a_deed:
+            return each.message
+        for text in each.told:
+            if text in tell:
+                return text
+    return next((each.message for each in read if each.message), "")
 
 
 def _read(exchange: Exchange, *, begun: bool, last: bool) -> _Read:
     """Sort the sentences of an exchange.
 
-    begun: a deed was asked for before, of which the user may report. last: what is not done yet by now, stays so.
+    begun: a deed was asked for before. last: what is not done yet by now, stays so.
     """
     mine = own_words(exchange.user)  # not a letter that is to be mended: the reply is that letter, too
     own = _telling(exchange.user)
     promises = [each for each in own if each.text in mine and _is_promise(each, by_user=True)]
-    reports = [each for each in own if begun and each not in promises and _reports(each, "user reports")]
-    rest = [each for each in own if each not in promises and each not in reports and statement_words(each.text)]
+    rest = [each for each in own if each not in promises and statement_words(each.text)]
     for_a_deed = any(_PATTERNS["requests"].search(_without_opener(each.text)) for each in rest)
-    replies = [each for answer in exchange.answers for each in _telling(answer)]
-    reports += [each for each in replies if _reports(each, "reports")]
-    closing = [each for each in replies[-1:] if each.question]
     said = _telling(exchange.answers[-1]) if exchange.answers else []
-    said = [each for each in said if each not in closing]
+    asks_back = bool(said) and said[-1].question
     worked = last and (begun or for_a_deed or exchange.acted)
     not_done = [each for each in said if worked and not each.question and _PATTERNS["not yet"].search(each.text)]
     resolved = [each for each in said if mine.strip() and _resolves(each)]
     to_come = [each for each in resolved if each is said[-1] and _is_promise(each, by_user=False)]
-    texts = [_text(each) for each in rest]
-    longest = max(texts, key=_width, default="")
     return _Read(
-        message=_joined(texts),
-        asks=any(each.question or _asks(_without_opener(each.text)) for each in rest),
+        told=tuple(_text(each) for each in rest),
+        asks=for_a_deed or any(map(asks, rest)),
         for_a_deed=for_a_deed,
-        subject=_PATTERNS["please"].sub("", longest, count=1).strip() or longest,
-        reports=tuple(_closed(_without_opener(each.text)) for each in reports),
         promises=tuple(_text(each) for each in (*promises, *to_come, *not_done)),
-        question=next((_ended(each) for each in closing if not _PATTERNS["offers"].search(each.text)), ""),
-        essence=_essence([each for each in said if each not in (*not_done, *resolved)]),
+        answer=_answer([each for each in said if not each.question and each not in (*not_done, *resolved)]),
+        asks_back=asks_back,
         silent=not (exchange.answers or exchange.acted),
         acted=exchange.acted,
     )
@@ -233,21 +196,11 @@ def _is_empty(text: str) -> bool:
     return all(_PATTERNS["filler"].fullmatch(part) for part in re.split(r"[,，]\s*", text))
 
 
-def _reports(sentence: Sentence, pattern: str) -> bool:
-    """Return whether a sentence says that something was done."""
-    plain = sentence.plain
-    return not (sentence.question or _PATTERNS["not done"].search(plain)) and bool(_PATTERNS[pattern].search(plain))
-
-
-def _asks(text: str) -> bool:
-    return any(_PATTERNS[name].search(text) for name in ("requests", "wonders"))
-
-
 def _resolves(sentence: Sentence) -> list[str]:
     """Return the clauses that say what the speaker will do: in the first person, of the future; none if others ask."""
     clauses = [] if sentence.question else [clause.plain for clause in sentence.clauses]
     found = [clause for clause in clauses if _PATTERNS["resolves"].match(clause) and not _is_empty(clause)]
-    return [] if any(_asks(clause) for clause in clauses if clause not in found) else found
+    return [] if any(_PATTERNS["requests"].search(clause) for clause in clauses if clause not in found) else found
 
 
 def _is_promise(sentence: Sentence, *, by_user: bool) -> bool:
@@ -257,9 +210,9 @@ def _is_promise(sentence: Sentence, *, by_user: bool) -> bool:
 
 
 def _is_ahead(text: str) -> bool:
-    """Return whether a text of the future names a time."""
+    """Return whether a text of the future names a time after today: today is the talk itself."""
     spans = (span for mention in mentions(text, _ANY_DAY) for span in mention.spans)
-    return any(span.last >= _ANY_DAY for span in spans) or bool(_PATTERNS["later"].search(text))
+    return any(span.last > _ANY_DAY for span in spans) or bool(_PATTERNS["later"].search(text))
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -277,17 +230,12 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _essence(answer: Sequence[Sentence]) -> str:
-    """Return the first sentences of an answer that say something; "" where it only asks."""
-    parts: list[str] = []
-    if all(each.question or _PATTERNS["please"].match(_without_opener(each.text)) for each in answer):
+def _answer(said: Sequence[Sentence]) -> str:
+    """Return the first sentences of an answer; "" where it only asks for something."""
+    texts = [_text(each) for each in said]
+    if all(_PATTERNS["please"].match(text) for text in texts):
         return ""
-    for sentence in [each for each in answer if _width(each.text) >= _FEWEST] or answer:
-        width = _width(" ".join(parts))
-        if width >= _ENOUGH and width + _width(sentence.text) > _GIST_LENGTH:
-            break
-        parts.append(_text(sentence))
-    return _within(_joined(parts), 2 * _GIST_LENGTH)
+    return _closed(_joined(texts[:_OF_AN_ANSWER]))
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -311,21 +259,7 @@ def _text(sentence: Sentence) -> str:
 def _without_opener(text: str) -> str:
     """Return a sentence without thanks, agreement and the like in front of it."""
     while opener := _PATTERNS["opener"].match(text):
-        if not _is_empty(opener["head"].strip()) or _PATTERNS["reports"].match(text):
+        if not _is_empty(opener["head"].strip()):
             break
         text = text[opener.end() :]
     return text
-
-
-def _within(text: str, width: int) -> str:
-    """Return the beginning of a text, cut after a clause or a word where one ends late enough."""
-    if _width(text) <= width:
-        return text
-    widths = accumulate(_WIDE if has_han(character) else 1 for character in text)
-    end = next(position for position, taken in enumerate(widths) if taken >= width)
-    boundary = max((match.end() for match in re.finditer(r"[，,、；;。：:]|\s", text[:end])), default=0)
-    return f"{text[: boundary if boundary * 2 > end else end].rstrip(' ，,、；;。：:')}…"
-
-
-def _width(text: str) -> int:
-    return sum(_WIDE if has_han(character) else 1 for character in text)

@@ -12,7 +12,11 @@ from datetime import date
 from typing import Any, Final, Literal, cast
 
 from extractor.cleaning.clean import clean
+from extractor.gate import asks
 from extractor.language.kind import is_mostly_chinese
+from extractor.language.sentences import sentences
+from extractor.merge.unread import points_back
+from extractor.rules.borrowed import own_words
 from extractor.tables import table
 from gateway_memory.ground.holds import plain_of
 
@@ -33,12 +37,16 @@ _BRIEF_LINE_LENGTH: Final = 110
 _STAGE_LENGTH: Final = 600
 _SHORTEST_CUT: Final = 24
 _LISTED: Final = 10
+_SENTENCES: Final = 24
+"""The user's last messages, and their sentences, that are read for where a talk stood."""
 
-Section = Literal["wanted", "done", "ended", "open", "next", "learnt"]
+Section = Literal["wanted", "talked", "done", "ended", "open", "next", "learnt"]
 _HEADINGS: Final = {cast("Section", name): text.split(" / ") for name, text in _TABLE.texts("headings")}
 """In English and Chinese."""
 _LAST: Final[tuple[Section, ...]] = ("learnt",)
 """Sections that get only the room that the others leave: what was learnt is kept as memories too."""
+_ON_RECORD: Final[tuple[Section, ...]] = ("talked", "learnt")
+"""Sections that no brief has: what was answered concerns no later session, and memories tell what was learnt."""
 _UNANSWERED: Final = dict(_TABLE.texts("lines"))["unanswered"].split(" / ")
 _BY_RULES: Final = re.compile(
     rf".{{0,{_TOPIC_LENGTH}}}?- (?:{'|'.join(heading for pair in _HEADINGS.values() for heading in pair)})[:：]"
@@ -69,7 +77,8 @@ class Seen:
 class SummaryInput:
     """The input of a summary, each part oldest first.
 
-    decisions: the decisions among the facts. known: memories whose names and dates are no invention.
+    decisions: the decisions among the facts. known: memories whose names and dates are no invention. telling: those of
+    the `sentences_of_user` that tell something.
     """
 
     seen: Sequence[Seen] = ()
@@ -77,6 +86,7 @@ class SummaryInput:
     stages: Sequence[str] = ()
     decisions: Sequence[str] = ()
     known: Sequence[str] = ()
+    telling: Sequence[str] = ()
 
     def empty(self) -> bool:
         """Return whether there is nothing to summarize."""
@@ -86,7 +96,10 @@ class SummaryInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A session's summary. topic: one line of at most 100 characters. brief: at most 900. detailed: at most 3200."""
+    """A session's summary. topic: one line of at most 100 characters. brief: at most 900. detailed: at most 3200.
+
+    The brief is for later sessions; "" where nothing concerns them.
+    """
 
     topic: str
     brief: str
@@ -96,8 +109,19 @@ class Summary:
 
     @property
     def whole(self) -> str:
-        """The brief below its topic, for where it stands alone."""
-        return self.brief if self.topic in self.brief else f"{self.topic}\n{self.brief}"
+        """The brief, or what is on record, below its topic, for where it stands alone."""
+        text = self.brief or self.detailed
+        return text if self.topic in text else f"{self.topic}\n{text}"
+
+
+def sentences_of_user(given: SummaryInput) -> list[str]:
+    """Return the user's last sentences, oldest first, of which some may tell something. Pure.
+
+    What is public, the user's own, and doesn't begin with a word for what was said before it.
+    """
+    said = [own_words(clean(each.content).text) for each in _public(given.seen) if each.kind == "user"]
+    read = [each for text in said[-_SENTENCES:] for each in sentences(text)][-_SENTENCES:]
+    return [each.text for each in read if not (asks(each) or points_back(each.plain.lower()))]
 
 
 def summarize(given: SummaryInput) -> Summary | None:
@@ -109,54 +133,64 @@ def summarize(given: SummaryInput) -> Summary | None:
     wanted, answers = _of(observations, "user"), _of(observations, "assistant")
     facts = _cleaned(given.facts)
     turns = [
-        (each.kind == "user", "" if _is_of_a_tool(each) else _TODO.sub(".", each.content))
+        (each.kind == "user", "" if _is_deed(each) else _TODO.sub(".", each.content))
         for each in observations
-        if each.kind not in ("decision", "error", "todo")
+        if each.kind in ("user", "assistant") or _is_deed(each)
     ]
-    outline = outline_of(exchanges_of(turns))
+    outline = outline_of(exchanges_of(turns), given.telling)
     stages = [stage for stage in _cleaned(given.stages) if not (outline.topic and _BY_RULES.match(stage))]
     observed = _of(observations, "decision")
     decisions = distinct([*_cleaned(given.decisions), *observed])
     deeds = _deeds(observations)
     failed = [_result(deed) for deed in deeds if _FAILED.search(deed.content)]
     done = [_result(deed) for deed in deeds if not _FAILED.search(deed.content)]
-    matches = (match for text in (*wanted, *answers, *stages) for match in _TODO.finditer(text))
+    working = (*wanted, *stages, *(answers if deeds else ()))  # "next: fold in the eggs" is advice
+    matches = (match for text in working for match in _TODO.finditer(text))
     written_todos = [(match[1] or match[2]).strip() for match in matches]
     todos = distinct([*_of(observations, "todo"), *written_todos, *outline.todos])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
-    unanswered = [_UNANSWERED[chinese].format(text=text) for text in outline.unanswered]
+    unanswered = [_UNANSWERED[chinese].format(text=text) for text in [outline.unanswered] if text]
     sections: dict[Section, Sequence[str]] = {
-        "wanted": outline.wanted,
+        "talked": outline.asked,
         "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *outline.done, *done],
-        "ended": [outline.ended],
+        "ended": outline.told,
         "open": [*_of(observations, "error"), *failed, *unanswered],
         "next": todos,
         "learnt": facts,
     }
     if outline.topic and not any(any(items) for items in sections.values()):
-        sections["wanted"] = [outline.topic]  # it is all that there is to say
+        sections["talked"] = [outline.topic]  # it is all that there is to say
     topics = [*stages[-1:], outline.topic, *facts[:1], *(item for items in sections.values() for item in items)]
     topic = next((text for text in topics if text), "")
     return _summary(topic, sections, decisions, todos, chinese=chinese)
 
 
-def _is_of_a_tool(observation: Seen) -> bool:
-    return observation.kind not in ("user", "assistant", "decision", "error", "todo")
+def _is_deed(observation: Seen) -> bool:
+    """Return whether a tool did something. A file that was only read is no deed."""
+    of_a_tool = observation.kind not in ("user", "assistant", "decision", "error", "todo")
+    return of_a_tool and not _LOOKED.search(observation.content)
 
 
 def _deeds(observations: Sequence[Seen]) -> list[Seen]:
-    """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
-    deeds = [each for each in observations if _is_of_a_tool(each) and not _LOOKED.search(each.content)]
+    """Return what tools did: the last result of each command or edit."""
+    deeds = [each for each in observations if _is_deed(each)]
     commands = [(each.tool, each.content.strip().split("\n")[0]) for each in deeds]
     last = dict(zip(commands, deeds, strict=True))
     return [each for command, each in zip(commands, deeds, strict=True) if last[command] is each]
 
 
 def _result(deed: Seen) -> str:
-    """Return what was called and what came of it: the exit code and the last line; or the file that was changed."""
-    lines = [line for line in map(str.strip, deed.content.split("\n")) if line and not line.startswith(_DATA)]
-    if any(line.startswith(("+", "-")) for line in lines[1:]):
-        lines = lines[:1]
+    """Return what was called and what came of it: the exit code and the last line; or the file that was changed.
+
+    "" where what came of it is data for a program.
+    """
+    given = [line for line in map(str.strip, deed.content.split("\n")) if line]
+    lines = [line for line in given if not line.startswith(_DATA)]
+    changed = [line for line in lines if line.startswith(("+", "-"))]
+    if changed:
+        lines = [line for line in lines if line not in changed][:1]
+    elif len(lines) == 1 < len(given):
+        return ""
     said = " ".join(dict.fromkeys([*lines[:1], *filter(_EXIT.fullmatch, lines), *lines[-1:]]))
     return f"{deed.tool}: {said}" if deed.tool and said else said
 
@@ -234,15 +268,14 @@ def _summary(
     chinese: bool,
 ) -> Summary | None:  # fmt: skip
     topic = cut(_one_line(topic), _TOPIC_LENGTH)
-    lines = _without_repeats(topic, sections)
-    if not any(lines.values()):
-        lines = _without_repeats("", sections)
-    if not any(lines.values()):
+    detailed = _render(_lines(topic, sections), DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese)
+    if not detailed:
         return None
+    later: dict[Section, Sequence[str]] = {name: items for name, items in sections.items() if name not in _ON_RECORD}
     return Summary(
         topic=topic,
-        brief=_render(lines, BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),
-        detailed=_render(lines, DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese),
+        brief=_render(_lines(topic, later), BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),
+        detailed=detailed,
         decisions=_listed(decisions),
         todos=_listed(todos),
     )
@@ -257,6 +290,7 @@ def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: in
         heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
         room = room_left - heading - len("  - \n")
         limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
+        limit = _LINE_LENGTH if name == "ended" else limit  # a sentence that is cut isn't known where it stands whole
         item = _cut_before_note(text, min(limit, room))
         if len(item) < min(_SHORTEST_CUT, len(text)):
             continue
@@ -304,6 +338,12 @@ def _cleaned(texts: Iterable[str]) -> list[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _lines(topic: str, sections: Mapping[Section, Sequence[str]]) -> dict[Section, list[str]]:
+    """Return the lines of sections without repeats, nor what the topic contains unless that is all."""
+    lines = _without_repeats(topic, sections)
+    return lines if any(lines.values()) else _without_repeats("", sections)
 
 
 def _without_repeats(topic: str, sections: Mapping[Section, Sequence[str]]) -> dict[Section, list[str]]:

@@ -28,6 +28,7 @@ from extractor import (
     meaning_of,
     sentences,
     statement_words,
+    telling,
 )
 from gateway_memory.capture.executor import known
 from gateway_memory.ground.holds import plain_of
@@ -52,6 +53,8 @@ NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
 _VECTOR_SECONDS: Final = 10
 """How long a batch waits for vectors: nobody waits for it, and a model's call lasts seconds anyway."""
+_AT_AN_END_SECONDS: Final = 2
+"""How long the end of a session waits for them."""
 _MOST_COMPARED: Final = 16
 """The newest sentences of a batch whose nearest memories the model is given."""
 _MOST_JUDGED: Final = 24
@@ -68,6 +71,7 @@ _UNRELATED: Final = 0.15
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
+_TELLING: Final = 0.75
 _MOST_NAMED: Final = 500
 """The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
 _HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
@@ -243,9 +247,14 @@ class Reader:
         summary = await self._ask(_SUMMARY_TOKENS, model.summarize(given))
         return None if isinstance(summary, ModelError) else summary
 
-    async def _meanings(self, texts: Sequence[str]) -> dict[str, Meaning]:
+    async def telling(self, said: Sequence[str]) -> list[str]:
+        """Return those of a user's sentences that tell something. Without vectors, the prefilter says which."""
+        meanings = await self._meanings(said, _AT_AN_END_SECONDS) if said else {}
+        return [text for text in said if (meanings[text].tells if text in meanings else telling(text) >= _TELLING)]
+
+    async def _meanings(self, texts: Sequence[str], seconds: float = _VECTOR_SECONDS) -> dict[str, Meaning]:
         """Return what sentences tell, without those whose vector is not there."""
-        encoder, vectors = await self._recaller.encoded(texts, _VECTOR_SECONDS)
+        encoder, vectors = await self._recaller.encoded(texts, seconds)
         return {
             text: meaning
             for text, vector in zip(texts, vectors, strict=True)

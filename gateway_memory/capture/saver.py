@@ -17,6 +17,7 @@ from extractor import (
     permitted_fact,
     permitted_summary,
     permitted_text,
+    sentences_of_user,
     summarize,
     without_holes,
     written,
@@ -146,7 +147,8 @@ class Saver:
             self._runtime.metrics.count("sessions.summaries.model")
             return summary
         self._runtime.metrics.count("sessions.summaries.heuristic")
-        return await compute(summarize, given)
+        telling = await self._reader.telling(await compute(sentences_of_user, given))
+        return await compute(summarize, replace(given, telling=telling))
 
     async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> ReceiptLine | None:
         """Save a stage summary in the log of the day. It is never loaded, recalled or distilled.

@@ -204,8 +204,11 @@ def _unrecorded(material: Material) -> LastSession | None:
 
 
 def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
-    """Return a record's lines. What is open comes first, and sentences stand alone, so that a cut costs little."""
-    summary = str(last.get("brief") or last.get("summary") or "")
+    """Return a record's lines; none where there is but a topic, and what it led to is told or answered.
+
+    What is open comes first, and sentences stand alone, so that a cut costs little.
+    """
+    topic, summary = str(last.get("topic", "")), str(last.get("brief", last.get("summary")) or "")
     before, lines = Told(), []
 
     def say_once(phrase: str, texts: Iterable[str]) -> None:
@@ -215,7 +218,8 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
                 lines.append(say(language_of(short), phrase, text=short) if phrase else short)
                 before.add([fresh])
 
-    say_once("", [str(last.get("topic", ""))])
+    say_once("", [topic])
+    named = lines.copy()
     say_once("to_do", _texts(last.get("todos")))
     say_once("decided", (text for text in _texts(last.get("decisions")) if text not in summary))
     items = [
@@ -226,7 +230,8 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out
             lines += SENTENCE_END.split(line) if len(line) > LINE_LENGTH else [line]
-    return [line.strip() for line in lines]
+    only_asked = lines == named and bool(last.get("summary")) and topic not in summary
+    return [] if only_asked else [line.strip() for line in lines]
 
 
 def _is_heading(line: str) -> bool:

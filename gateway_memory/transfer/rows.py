@@ -189,7 +189,7 @@ def _record(raw: _Row) -> SessionRecord:
         timestamp=f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" if at else "",
         decisions=kept.decisions,
         todos=kept.todos,
-        brief=written("", brief, (), ()).brief if brief else kept.brief,
+        brief=written("", brief, (), ()).brief if "brief" in raw else kept.brief,
         auto_generated=raw.get("auto_generated") is True,
         layer=layer if (layer := raw.get("layer")) in ("agent", "followup", "end") else "imported",
         reason=end.reason,

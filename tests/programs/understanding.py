@@ -11,6 +11,7 @@ from extractor import (
     Candidate,
     Meaning,
     Part,
+    SummaryInput,
     Turn,
     as_taken_back,
     asked_for,
@@ -23,6 +24,7 @@ from extractor import (
     meaning_of,
     parts_of,
     runs_of,
+    sentences_of_user,
     told_in_part,
     understood,
     with_unread,
@@ -46,6 +48,13 @@ def vector_of(text: str) -> Sequence[float]:
 def told(text: str, encoder: str = "") -> Meaning | None:
     """What a line tells. encoder: another one's name, of whose vectors nothing is known."""
     return meaning_of(text, vector_of(text), encoder or _bundled().name)
+
+
+def telling(given: SummaryInput) -> SummaryInput:
+    """A summary's input with those of the user's sentences that tell something."""
+    return replace(
+        given, telling=[text for text in sentences_of_user(given) if (meaning := told(text)) and meaning.tells]
+    )
 
 
 @cache

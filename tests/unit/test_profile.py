@@ -86,6 +86,20 @@ def test_no_sentence_stands_twice_in_an_opening() -> None:
     assert "- - " not in text
 
 
+def test_a_session_of_answered_questions_leaves_no_block_and_what_is_open_does() -> None:
+    record = {
+        "session_id": "s1",
+        "topic": "how long do I boil a goose egg",
+        "summary": "- Talked of:\n  - and what about a quail egg?",
+        "brief": "",
+        "timestamp": "2026-03-01T10:00:00Z",
+    }
+    assert "Last Session" not in opened(Material(last=record))
+    text = opened(Material(last={**record, "todos": ["buy quail eggs"]}))
+    assert "(2026-03-01) how long do I boil a goose egg\n- To do: buy quail eggs" in text
+    assert "what about" not in text
+
+
 def test_the_last_session_is_the_one_that_took_place_last() -> None:
     record = {
         "session_id": "s1",

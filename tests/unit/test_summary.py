@@ -123,7 +123,7 @@ def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_sessi
 )
 def test_what_was_said_last_tells_how_far_it_came(answer: str, done: str, todo: str) -> None:
     seen = [
-        Seen(kind="user", content=answer[:2] + " login"),
+        Seen(kind="user", content="Mend the login"),
         Seen(kind="tool", tool="bash", content="exit 0"),
         Seen(kind="assistant", content=answer),
     ]
@@ -143,7 +143,8 @@ def test_stage_summaries_come_before_what_was_seen() -> None:
     )
     assert summary
     assert summary.topic == "Moved the database"
-    assert summary.brief.index("Drained") < summary.brief.index("cluster b")
+    assert summary.detailed.index("Drained") < summary.detailed.index("cluster b")
+    assert "cluster b" not in summary.brief, "a memory tells it"
     assert summary.topic not in summary.brief
     assert "Not answered: Move the billing service" in summary.brief
 
@@ -232,7 +233,7 @@ def test_a_long_session_keeps_its_beginning_and_its_end() -> None:
 def test_a_line_that_is_cut_keeps_the_note_of_its_days() -> None:
     note = " (14–20 December 2026; until Saturday 19 December 2026)"
     fact = f"We don't have the car next week, my brother is borrowing it until Saturday, and we walk to school{note}"
-    summary = summarize(SummaryInput(facts=["I have a cat called Momo", fact]))
+    summary = summarize(SummaryInput(seen=[Seen(kind="todo", content=fact)], facts=["I have a cat called Momo"]))
     assert summary
     (line,) = [line for line in summary.brief.split("\n") if "the car" in line]
     assert line.endswith(note)
