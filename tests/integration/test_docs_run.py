@@ -26,6 +26,7 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -173,10 +174,14 @@ def home(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.fixture
-def served(home: Path) -> Iterator[Served]:
+def served(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     places = {"main": home / "memory"}
     (home / "service").mkdir()
-    with service(written(home / "service", port=0), "--workspace", str(places["main"]), workspaces=places) as running:
+    with ExitStack() as stack:
+        with monkeypatch.context() as start:
+            start.setenv("LC_ALL", "C.UTF-8")  # that of its log
+            options = (written(home / "service", port=0), "--workspace", str(places["main"]))
+            running = stack.enter_context(service(*options, workspaces=places))
         yield running
         assert running.stop() == 0
 
