@@ -51,6 +51,8 @@ async def test_what_the_next_message_takes_back_leaves_no_line(
         ("My dentist appointment is on Wednesday.", "wait no, Thursday", "Thursday"),
         ("家长会在周三下午", "哦不是，是周四", "周四"),
         ("我的快递放在二号楼", "说错了，是三号楼", "三号楼"),
+        ("我媽咪五月二號生日", "講錯，係五月十二號", "十二號"),
+        ("俺家住二单元", "整岔批了，是五单元", "五单元"),
     ],
 )
 async def test_what_the_next_message_corrects_is_one_line_with_it(
