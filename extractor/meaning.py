@@ -10,13 +10,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from operator import mul, sub
-from typing import Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from gateway_memory.ground.tables import Table, simplified
 
 from .language.sentences import PAUSE
 from .tables import table
 from .types import Candidate, traits_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 Kind: TypeAlias = Literal["change", "keep", "wish", "note", "borrowed", "meta"]
 Part: TypeAlias = Literal["unsays", "mends", "introduces"]
@@ -149,13 +155,12 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
     """Return what a sentence tells. encoder: the name of the vector's maker; None for another than the bundled one."""
     if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
         return None
-    words = words_of(text)
-    kinds = {kind: _directed(kind, vector, words) for kind in get_args(Kind)}
+    odds = _all_directed(vector, words_of(text))
     asks = None
-    if kinds["meta"] >= _PERHAPS_ASKED:
-        act = max((*ACTS, NOTE), key=lambda act: _directed(f"asks {act}", vector, words))
+    if odds["meta"] >= _PERHAPS_ASKED:
+        act = max((*ACTS, NOTE), key=lambda act: odds[f"asks {act}"])
         asks = next((each for each in ACTS if each == act), None)
-    return Meaning(**kinds, question=_directed(QUESTION, vector, words), asks=asks)
+    return Meaning(**{kind: odds[kind] for kind in get_args(Kind)}, question=odds[QUESTION], asks=asks)
 
 
 def does_of(text: str, vector: Sequence[float], encoder: str, *, alone: bool = False) -> Part | None:
@@ -165,19 +170,46 @@ def does_of(text: str, vector: Sequence[float], encoder: str, *, alone: bool = F
     """
     if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
         return None
-    words = words_of(text)
-    bounds = _DOES_ALONE if alone else _DOES
-    above = {part: _directed(part, vector, words) - least for part, least in bounds.items()}
+    odds = _all_directed(vector, words_of(text))
+    above = {part: odds[part] - least for part, least in (_DOES_ALONE if alone else _DOES).items()}
     part = max(above, key=lambda each: above[each])
     return part if above[part] >= 0 else None
 
 
-def _directed(name: str, vector: Sequence[float], words: Mapping[int, float]) -> float:
-    step, intercept, direction = direction_of(name)
-    score, places = math.fsum(map(mul, vector, direction)), len(direction) - len(vector)
-    if places:
-        score += math.fsum(weight * direction[len(vector) + place % places] for place, weight in words.items())
-    return step * score + intercept
+def _all_directed(vector: Sequence[float], words: Mapping[int, float]) -> dict[str, float]:
+    """Return the log-odds of each direction, by its name. words: as of `words_of`."""
+    import numpy as np
+
+    names, steps, intercepts, of_vectors, of_words = _matrices()
+    scores = of_vectors @ np.asarray(vector, np.float64)
+    places, weights = np.fromiter(words, np.int64, len(words)), np.fromiter(words.values(), np.float64, len(words))
+    for rows, numbers in of_words:
+        scores[rows] += numbers[:, places % numbers.shape[1]] @ weights
+    odds: list[float] = (steps * scores + intercepts).tolist()
+    return dict(zip(names, odds, strict=True))
+
+
+@cache
+def _matrices() -> "tuple[Sequence[str], Floats, Floats, Floats, Sequence[tuple[slice, NDArray[np.int8]]]]":
+    """Return all directions, those with as many places of words together.
+
+    Their names, steps, intercepts and weights of the vector (directions, dimension); and the weights of words
+    (some directions, places), a byte for each, with the rows of their directions.
+    """
+    import numpy as np
+
+    names = (*get_args(Kind), QUESTION, *get_args(Part), *(f"asks {act}" for act in (*ACTS, NOTE)))
+    names = tuple(sorted(names, key=lambda name: len(direction_of(name)[2])))
+    steps, intercepts, weights = zip(*map(direction_of, names), strict=True)
+    size, lengths = len(direction_of("change")[2]), [len(each) for each in weights]
+    rows = {length: slice(lengths.index(length), lengths.index(length) + lengths.count(length)) for length in lengths}
+    of_words = [
+        (each, np.array([weight[size:] for weight in weights[each]], np.int8))
+        for length, each in rows.items()
+        if length > size
+    ]
+    of_vectors = np.array([weight[:size] for weight in weights], np.float64)
+    return names, np.array(steps), np.array(intercepts), of_vectors, of_words
 
 
 OF_PAIRS: Final = 4

@@ -1,7 +1,7 @@
-"""Whether a message asks for what its asker has told, by the bundled encoder's vector alone.
+"""What a message seeks, by the bundled encoder's vector alone: `benchmarks/train_asker.py` fits it.
 
-老公生日哪天 says no "I", and "why do cats knead blankets?" has a word of what the owner of a cat told. A logistic
-regression tells them apart: `benchmarks/train_asker.py`.
+Whether it asks for what its asker has told: 老公生日哪天 says no "I", and "why do cats knead blankets?" has a word of
+what the owner of a cat told. And where its answer is near: "what do I do for a living?" is far from "I tune pianos".
 """
 
 import base64
@@ -28,17 +28,41 @@ def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
     `strange` is its log-odds, up to 5, of asking of the world and not of its asker; 0 where it rather asks of them.
     vector: (dimension,), of length 1. encoder: the name of its maker. Unchanged for another than the bundled one.
     """
-    name, step, intercept, weights = _direction()
-    if encoder != name or len(vector) != len(weights):
+    intercept, weights = _direction()
+    if not _fits(vector, encoder):
         return query
-    odds = step * float(weights @ vector) + intercept
+    odds = float(weights @ vector) + intercept
     own = int(query.wants and odds >= 0)
     return replace(query, selves=max(query.selves, own), strange=min(max(-odds, 0.0), _MOST_STRANGE))
 
 
+def near_answer(vector: "Floats", encoder: str) -> "Floats":
+    """Return the unit vector near which a question's answer is. Unchanged for another encoder than the bundled one."""
+    if not _fits(vector, encoder):
+        return vector
+    read, added = _map()
+    moved = vector + (read @ vector) @ added
+    unit: Floats = (moved / max(float(np.linalg.norm(moved)), 1e-6)).astype(np.float32)
+    return unit
+
+
+def _fits(vector: "Floats", encoder: str) -> bool:
+    return encoder == dict(table("asker").texts("encoder"))["name"] and len(vector) == len(_direction()[1])
+
+
+def _weights(name: str) -> "Floats":
+    entries = dict(table("asker").texts(name))
+    numbers = np.frombuffer(base64.b64decode(entries["weights"]), np.int8).astype(np.float32)
+    return numbers * np.float32(entries["step"])
+
+
 @cache
-def _direction() -> tuple[str, float, float, "Floats"]:
-    of = table("asker")
-    entries = dict(of.texts("asks"))
-    weights = np.frombuffer(base64.b64decode(entries["weights"]), np.int8).astype(np.float32)
-    return dict(of.texts("encoder"))["name"], float(entries["step"]), float(entries["intercept"]), weights
+def _direction() -> tuple[float, "Floats"]:
+    return float(dict(table("asker").texts("asks"))["intercept"]), _weights("asks")
+
+
+@cache
+def _map() -> tuple["Floats", "Floats"]:
+    """What is read of a vector, and what is added to it: (rank, dimension) each."""
+    size = len(_direction()[1])
+    return _weights("read").reshape(-1, size), _weights("added").reshape(-1, size)

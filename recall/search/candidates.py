@@ -25,10 +25,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QueryVector:
-    """The vector of the message, and those of the turns before it, the last turn first."""
+    """The vector of the message, and those of the turns before it, the last turn first.
+
+    sought: near which the answer to the message is, by which rows are ranked; None where it asks for nothing.
+    """
 
     vector: Floats
     preceding: Sequence[Floats]
+    sought: Floats | None = None
 
     def alone(self) -> Self:
         """Return the vector of the message without the turns before it."""
@@ -36,7 +40,8 @@ class QueryVector:
 
     def toward(self, vector_sum: Floats, vectors: int) -> Floats:
         """Return the vector to compare with rows, less what all rows have in common, given the sum of their vectors."""
-        return rank.message_vector(self.vector, self.preceding, vector_sum, vectors)
+        own = self.vector if self.sought is None else self.sought
+        return rank.message_vector(own, self.preceding, vector_sum, vectors)
 
     def products(self, rows: ScopeRows) -> Floats:
         """Return the product with each row."""

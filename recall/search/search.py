@@ -1,7 +1,7 @@
 """One search of a scope: lexical scores first, then the ranking of lexical and semantic scores together."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from recall.index.index import Index
 from recall.index.sampling import Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
-from recall.search.asker import of_asker
+from recall.search.asker import near_answer, of_asker
 from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
 from recall.text.topics import QUESTION, STANDING, WIDE
@@ -90,6 +90,8 @@ def lexical_scores(
         vector = vector if index.fits(vector.vector) else None
     if vector is not None and not request.asked:  # who searches has said that something is of use
         query = of_asker(query, vector.vector, index.encoder)
+    if vector is not None and query.wants:
+        vector = replace(vector, sought=near_answer(vector.vector, index.encoder))
     toward = None if vector is None else vector.toward
     wanted_rows = Wanted(
         weights=query.weights, toward=toward, spans=query.spans, standing=bool(query.topics), only=request.only

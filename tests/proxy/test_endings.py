@@ -95,6 +95,15 @@ def test_a_memory_that_is_late_holds_no_reply_up(late: Front) -> None:
     assert late.model.bodies()[-1]["messages"] == [user("Where is the boiler?")]
 
 
+def test_a_turn_whose_memory_was_late_is_kept_when_it_comes(late: Front) -> None:
+    late.model.script.append(chat("Noted."))
+    reply = late.say(late.base(late.token("slow")), user("Remember that the hatch sticks."))
+    assert reply.headers["x-gateway-memory"] == "timeout"
+    holds(lambda: late.turns("slow"), "the turn")
+    (turn,) = late.turns("slow")
+    assert (turn["user"], turn["reply"]) == ("Remember that the hatch sticks.", "Noted.")
+
+
 def test_what_cannot_be_reached_is_told_in_the_clients_form(tmp_path: Path) -> None:
     workspace = tmp_path / "main"
     with socket.socket() as closed:

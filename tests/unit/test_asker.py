@@ -1,11 +1,12 @@
-"""Whether a message asks for what its asker has told, by its vector."""
+"""Whether a message asks for what its asker has told, and where its answer is near, by its vector."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from recall.encoding.encoder import bundled_encoder
-from recall.search.asker import of_asker
+from recall.search.asker import near_answer, of_asker
 from recall.search.query import Query, prepare_query
 
 
@@ -29,3 +30,30 @@ def test_a_question_of_the_world_is_strange_to_its_asker(message: str) -> None:
 def test_of_another_encoders_vector_nothing_is_known() -> None:
     query = prepare_query("猫为什么怕黄瓜", (), 0.0, None)
     assert read("猫为什么怕黄瓜", "another") == query == replace(query, strange=0.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "beside"),
+    [
+        (
+            "what's my trade?",
+            "been welding 38 years and my shoulder wants to complain",
+            "I traded in the old car last week",
+        ),
+        ("who do I report to?", "Gareth is my line manager and he takes things badly", "the report is due on Thursday"),
+        ("我对象在哪上班", "老公跑长途的，一走就是十来天", "我今天加班到九点"),
+        ("what's my cat on", "豆包吃鸡肉味的猫粮，别的都不碰", "猫今天又把花瓶打碎了"),
+    ],
+)
+def test_a_question_moves_towards_its_answer(question: str, answer: str, beside: str) -> None:
+    encoder = bundled_encoder()
+    asked, *lines = (vector / np.linalg.norm(vector) for vector in encoder.encode([question, answer, beside]))
+    moved = near_answer(asked, encoder.name)
+    assert np.linalg.norm(moved) == pytest.approx(1, abs=1e-5)
+    before, after = ([float(vector @ line) for line in lines] for vector in (asked, moved))
+    assert after[0] - after[1] > before[0] - before[1]
+
+
+def test_another_encoders_question_stays_where_it_is() -> None:
+    vector = bundled_encoder().encode(["what's my trade?"])[0]
+    assert near_answer(vector, "another") is vector

@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -64,6 +64,7 @@ _KNOWN: Final = 10_000
 """Conversations, and people, of whom this process knows where they stand."""
 _AGAIN_SECONDS: Final = 3600.0
 """Within this time, the same first message alone is the same conversation, which begins anew."""
+_CLOSE_SECONDS: Final = 10.0
 _CERTAIN: Final = 3
 """From so many messages on, the same words before a message prove the same conversation."""
 
@@ -112,6 +113,19 @@ class Turn:
     exchange: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a request stands: its session, as of the name of its conversation. home: the scope of that one's marks.
+
+    again: whether the conversation begins anew with this request.
+    """
+
+    home: Scope
+    conversation: str
+    session: Session
+    again: bool
+
+
 class Proxy:
     """Gives requests a memory, and relays them."""
 
@@ -126,6 +140,13 @@ class Proxy:
         """The message to which a stored reply with calls belongs."""
         self._said: Recent[deque[list[str]]] = Recent()
         """The newest exchanges of each person."""
+        self._keeping: set[asyncio.Task[None]] = set()
+        """Turns for which the memory came too late, and which are being kept."""
+
+    async def close(self) -> None:
+        """Wait until each turn is kept that ended before its memory came, for some seconds at most."""
+        if self._keeping:
+            await asyncio.wait(self._keeping, timeout=_CLOSE_SECONDS)
 
     async def handle(self, request: Request) -> Response:
         """Answer one request."""
@@ -189,7 +210,7 @@ class Proxy:
         except REFUSED:
             return Given(outcome=_NOBODY)
         except TimeoutError:
-            return Given(outcome=_LATE)
+            return Given(outcome=_LATE, finish=partial(self._finish_later, speaker, asked))
         except (GatewayMemoryError, ServiceError) as error:  # the reply matters more
             log.warning("proxy.no_memory", error=type(error).__name__)
             return Given(outcome=_LATE)
@@ -199,22 +220,19 @@ class Proxy:
     ) -> Given:
         deadline = asyncio.get_running_loop().time() + seconds
         async with asyncio.timeout_at(deadline):
-            home = await speaker.home(memory)
-            if asked.alone and self._is_about(home, asked.messages[-1].text):
-                return Given()
-            conversation, again = await self._conversation(speaker, home, asked, memory)
-            session = await speaker.session(memory, conversation)
-        message = asked.messages[-1] if asked.messages else self._replies.get(asked.previous)
-        if message is None:
+            place = await self._place_of(speaker, asked, memory)
+        message = self._message_of(asked)
+        if place is None or message is None:
             return Given()
+        session = place.session
         if asked.is_new and (answer := await _answer_command(memory, session, message)) is not None:
             self._ends.set(session.session_id, message.id)
             return Given(answer=answer)
         async with asyncio.timeout_at(deadline):
             before = await memory.placed(session)
-        if again and len(before.outcomes) > 1:  # that one went on: this is another
-            conversation = await self._begun(home, asked, memory)
-            session, again = await speaker.session(memory, conversation), False
+        if place.again and len(before.outcomes) > 1:  # that one went on: this is another
+            place = await self._new_place(speaker, place.home, asked, memory)
+            session = place.session
             before = await memory.placed(session)
         placement, outcome = before, before.outcomes.get(message.id, _NOTHING)
         if asked.is_new:
@@ -225,27 +243,53 @@ class Proxy:
             try:
                 async with asyncio.timeout_at(deadline):
                     placement = await memory.place(
-                        session, message.text, message_id=message.id, before=before, anew=again
+                        session, message.text, message_id=message.id, before=before, anew=place.again
                     )
                 outcome = placement.outcomes[message.id]
             except TimeoutError:
                 outcome = _LATE
-        certain = bool(speaker.chat) or len(asked.messages) >= _CERTAIN
-        turn = Turn(
-            memory=memory,
-            session=session,
-            message=message,
-            conversation=conversation,
-            home=home if not speaker.chat or asked.previous else None,
-            replaces=replaced_by(message, before.said, first=speaker.sends_all) if certain and asked.is_new else [],
-            begun=asked.begun,
-            exchange=self._note(home, message.text) if asked.is_new else [],
-        )
+        turn = self._turn(speaker, asked, memory, place, before.said)
         blocks = {each.at: placement.blocks[each.id] for each in asked.messages if each.id in placement.blocks}
         return Given(
             body=form.placed(body, placement.opening, blocks),
             outcome=_NOTHING if outcome == "disabled" else outcome,
             finish=partial(self._finish, turn),
+        )
+
+    def _message_of(self, asked: Asked) -> ClientMessage | None:
+        """Return the message that a request is about; None for a stored reply of which nothing is known."""
+        return asked.messages[-1] if asked.messages else self._replies.get(asked.previous)
+
+    async def _place_of(self, speaker: Speaker, asked: Asked, memory: GatewayMemory) -> Place | None:
+        """Return where a request stands; None for a client's own question about what has just been said."""
+        home = await speaker.home(memory)
+        if asked.alone and self._is_about(home, asked.messages[-1].text):
+            return None
+        conversation, again = await self._conversation(speaker, home, asked, memory)
+        session = await speaker.session(memory, conversation)
+        return Place(home=home, conversation=conversation, session=session, again=again)
+
+    async def _new_place(self, speaker: Speaker, home: Scope, asked: Asked, memory: GatewayMemory) -> Place:
+        conversation = await self._begun(home, asked, memory)
+        session = await speaker.session(memory, conversation)
+        return Place(home=home, conversation=conversation, session=session, again=False)
+
+    def _turn(
+        self, speaker: Speaker, asked: Asked, memory: GatewayMemory, place: Place, said: Mapping[str, str]
+    ) -> Turn:
+        """Return the turn of a request. said: as in `Placement`, of its session."""
+        message = self._message_of(asked)
+        assert message is not None  # who calls has looked
+        certain = bool(speaker.chat) or len(asked.messages) >= _CERTAIN
+        return Turn(
+            memory=memory,
+            session=place.session,
+            message=message,
+            conversation=place.conversation,
+            home=place.home if not speaker.chat or asked.previous else None,
+            replaces=replaced_by(message, said, first=speaker.sends_all) if certain and asked.is_new else [],
+            begun=asked.begun,
+            exchange=self._note(place.home, message.text) if asked.is_new else [],
         )
 
     async def _conversation(
@@ -285,6 +329,32 @@ class Proxy:
 
     # What becomes of a reply
 
+    async def _finish_later(self, speaker: Speaker, asked: Asked, heard: Heard) -> None:
+        """Keep a turn as soon as the memory comes, which was too late for its reply. Nobody waits for that."""
+
+        async def keep() -> None:
+            message = self._message_of(asked)
+            if message is None or (asked.is_new and is_command(message.text)):
+                return
+            try:
+                memory = self._service.agent(speaker.agent).memory
+                place = await self._place_of(speaker, asked, memory)
+                if place is None:
+                    return
+                before = await memory.placed(place.session)
+                if place.again and len(before.outcomes) > 1:
+                    place = await self._new_place(speaker, place.home, asked, memory)
+                    before = await memory.placed(place.session)
+                turn = self._turn(speaker, asked, memory, place, before.said)
+            except Exception as error:  # noqa: BLE001 - there is nobody left to tell
+                log.error("proxy.turn_not_kept", error=type(error).__name__)
+                return
+            await self._finish(turn, heard)
+
+        task = asyncio.ensure_future(keep())
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+
     async def _finish(self, turn: Turn, heard: Heard) -> None:
         """Keep a turn: with its reply, or the user's words alone where that broke off. It raises nothing."""
         if turn.exchange:
@@ -305,6 +375,11 @@ class Proxy:
             log.error("proxy.turn_not_kept", error=type(error).__name__)
 
 
+def is_command(text: str) -> bool:
+    """Return whether a message is a command, whatever comes of it."""
+    return text.startswith(("/", "／"))
+
+
 async def _answer_command(memory: GatewayMemory, session: Session, message: ClientMessage) -> str | None:
     """Return the answer to a command, or None if the message is none. One that changes something runs once."""
 
@@ -314,7 +389,7 @@ async def _answer_command(memory: GatewayMemory, session: Session, message: Clie
     async def if_interrupted() -> dict[str, Any]:
         return {"answer": phrase(session, "not_known_whether_done")}
 
-    if not message.text.startswith(("/", "／")):
+    if not is_command(message.text):
         return None
     if not await memory.may_change(session, message.text):
         return await memory.command(session, message.text)
@@ -356,9 +431,11 @@ async def proxy_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
         yield []
         return
     async with upstream_client() as client:
-        handle = handled(service, "proxy", Proxy(service, settings, client).handle)
+        proxy = Proxy(service, settings, client)
+        handle = handled(service, "proxy", proxy.handle)
         paths = [f"{TOKEN_PATH}{{token}}/{{path:path}}", *(f"/{name}/{{path:path}}" for name in _NAMES)]
         yield [Route(path, handle, methods=["GET", "POST", "OPTIONS"]) for path in paths]
+        await proxy.close()
 
 
 _NAMES: Final = ("openai", "anthropic", "ollama")
