@@ -7,6 +7,10 @@ speaker's own or only supposed ("borrowed"), what only asks something ("question
 ("meta"), and what it asks of it (the "intent" of its row). Of the parts of a message they tell which takes back what
 was said before it ("unsays"), corrects it ("mends"), or announces another's words behind it ("introduces").
 
+It writes extractor/tables/subjects.txt, too: a ridge regression tells what a line is about (the "kind" of its row) by
+the vector alone. Beside the weights stand how lasting the lines about it are, and the share of the lines of each hand
+that it told rightly when trained on the others. `--subjects` makes this table alone, in a minute.
+
 `--left-out` prints first what each head finds of a hand when trained on all others, and takes ten minutes.
 `--without HANDS --to FILE` writes heads that know nothing of some hands, for `benchmarks/ablation.py`.
 `--pairs FILES --talk FILES` trains "change", too: pairs are JSON lines (kind, before, after) like
@@ -53,8 +57,10 @@ PART_OF: dict[str, Part] = {"unsay": "unsays", "mend": "mends", "introduce": "in
 PART = "part"  # of a message in which it does nothing to the others
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
+SUBJECTS = "What a line is about, in directions of its vector; how lasting such lines are, from 1 to 2 (mean keep)."
 SAID = Path(__file__).parent / "said"
 TARGET = Path(__file__).parent.parent / "extractor" / "tables" / "directions.txt"
+TARGET_OF_SUBJECTS = TARGET.with_name("subjects.txt")
 
 Vectors = NDArray[np.float64]
 Which = NDArray[np.bool_]
@@ -131,14 +137,15 @@ def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
     return unit
 
 
-def regression(vectors: Vectors, changes: Which, weights: Vectors) -> Vectors:
-    """Ridge regression on 1 (a change) and -1, the weights summing to 1; the intercept, the last, is not shrunk."""
+def regression(vectors: Vectors, targets: Vectors, weights: Vectors) -> Vectors:
+    """Ridge regression, the weights summing to 1; the intercept, the last, is not shrunk. targets: one or several."""
     mean = weights @ vectors
     centred = vectors - mean
     weighted = centred * weights[:, None]
     ridge = RIDGE * np.eye(vectors.shape[1])
-    direction = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
-    return np.asarray(np.r_[direction, -mean @ direction], np.float64)
+    direction = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ targets)
+    intercept = weights @ targets - mean @ direction
+    return np.asarray(np.concatenate([direction, intercept[None]]), np.float64)
 
 
 def logistic(said: Said, of_kind: Which, ridge: float = LOGISTIC_RIDGE) -> Vectors:
@@ -268,19 +275,51 @@ def changes(encoder: BundledEncoder, rows: list[Row], spoken: list[str]) -> Dire
     beside = np.arange(len(changing)) < len(rows)
     weights = np.where(changing, 0.5 / changing.sum(), 0.25 / (beside & ~changing).sum())
     weights[~beside] = 0.25 / len(spoken)
-    return packed(regression(vectors, changing, weights))
+    return packed(regression(vectors, np.where(changing, 1.0, -1.0), weights))
+
+
+def subjects(encoder: BundledEncoder, rows: list[Row]) -> Iterator[str]:
+    """The lines of the table of subjects; prints what is told rightly of each hand when trained on the others."""
+    rows = [row for row in rows if "kind" in row and (row["keep"] or row["act"] == "ask_self")]
+    vectors, kept = encode(encoder, [row["text"] for row in rows]), np.array([row["keep"] > 0 for row in rows])
+    names, number = np.unique([row["kind"] for row in rows], return_inverse=True)
+    hand = np.array([row["hand"] for row in rows])
+
+    def solution(of: Which) -> Vectors:
+        weights = 1 / np.sqrt(np.bincount(number[of], minlength=len(names)))[number[of]]
+        return regression(vectors[of], np.eye(len(names))[number[of]], weights / weights.sum())
+
+    right = {}
+    for each in sorted(set(hand)):
+        direction, own = solution(hand != each), (hand == each) & kept
+        told = np.argmax(vectors[own] @ direction[:-1] + direction[-1], axis=1) == number[own]
+        right[each] = float(told.mean())
+        print(f"{each}: {right[each]:.2f} of {own.sum()} told what they are about", flush=True)
+    whole = solution(np.ones(len(rows), np.bool_))
+    most = float(np.abs(whole[:-1]).max())
+    directions = {f"about {name}": packed(column, most) for name, column in zip(names, whole.T, strict=True)}
+    yield from lines_of(directions, SUBJECTS)
+    keep = np.array([row["keep"] for row in rows])
+    yield from ("", "[lasting]")
+    yield from (f"{name}: {keep[kept & (number == at)].mean():.2f}" for at, name in enumerate(names))
+    yield from ("", "[left out]", *(f"{each}: {share:.3f}" for each, share in right.items()))
 
 
 def main() -> None:
     """Fit the directions and write their table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--subjects", action="store_true")
     parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--to", type=Path, default=TARGET)
     parser.add_argument("--pairs", type=Path, nargs="+", default=[])
     parser.add_argument("--talk", type=Path, nargs="+", default=[])
     args = parser.parse_args()
     encoder, rows = BundledEncoder(), [row for row in hands() if row["hand"] not in args.without]
+    if args.to == TARGET:
+        TARGET_OF_SUBJECTS.write_text("\n".join(subjects(encoder, rows)) + "\n", "utf-8")
+    if args.subjects:
+        return
     said = Said.of(encoder, [row["text"] for row in rows])
     if args.left_out:
         report(said, rows)

@@ -30,6 +30,7 @@ __all__, __getattr__ = lazy(
             "may_ask_in_clause",
             "meaning_of",
             "runs_of",
+            "subject_of",
             "told_in_part",
             "understood",
         ),

@@ -35,6 +35,7 @@ from .meaning import frame_of as frame_of
 from .meaning import may_ask_in_clause as may_ask_in_clause
 from .meaning import meaning_of as meaning_of
 from .meaning import runs_of as runs_of
+from .meaning import subject_of as subject_of
 from .meaning import told_in_part as told_in_part
 from .meaning import understood as understood
 from .merge.decide import WEIGHED as WEIGHED

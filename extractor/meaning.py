@@ -54,6 +54,8 @@ NOTE: Final = "note"
 QUESTION: Final = "question"
 
 _TABLE: Final = table("directions")
+_SUBJECTS: Final = table("subjects")
+_LASTING: Final = _SUBJECTS.numbers("lasting")
 _OF_PAIRS: Final = table("changes")
 _RELATIONS: Final = {kind: _OF_PAIRS.numbers(f"{kind} by relation") for kind in ("change", "about")}
 _ENCODER: Final = dict(_TABLE.texts("encoder"))["name"]
@@ -210,6 +212,34 @@ def _matrices() -> "tuple[Sequence[str], Floats, Floats, Floats, Sequence[tuple[
     ]
     of_vectors = np.array([weight[:size] for weight in weights], np.float64)
     return names, np.array(steps), np.array(intercepts), of_vectors, of_words
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a line is about: "home". lasting: how long such lines hold, from 1 (an event) to 2 (for good)."""
+
+    name: str
+    lasting: float
+
+
+def subject_of(vector: Sequence[float], encoder: str) -> Subject | None:
+    """Return what a line is about. encoder: the name of the vector's maker; None for another than the bundled one."""
+    import numpy as np
+
+    intercepts, weights = _subjects()
+    if encoder != _ENCODER or len(vector) != weights.shape[1]:
+        return None
+    name = list(_LASTING)[int(np.argmax(weights @ np.asarray(vector, np.float64) + intercepts))]
+    return Subject(name, _LASTING[name])
+
+
+@cache
+def _subjects() -> "tuple[Floats, Floats]":
+    """Return the intercepts of all subjects, and the weights of the vector (subjects, dimension)."""
+    import numpy as np
+
+    steps, intercepts, weights = zip(*(direction_in(_SUBJECTS, f"about {name}") for name in _LASTING), strict=True)
+    return np.array(intercepts), np.array(steps)[:, None] * np.array(weights, np.float64)
 
 
 OF_PAIRS: Final = 4

@@ -1,8 +1,9 @@
 """What an opening has about the user beside MEMORY.md. Light to import, so that a hook makes it too."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -17,13 +18,14 @@ class OpeningMemory:
     """A memory of an opening, or words of the user.
 
     day: YYYY-MM-DD. marks: the items (id, text) that count as in context once this is shown. None: the memory itself,
-    if it is not cut.
+    if it is not cut. is_wish: it wishes something of the assistant for good.
     """
 
     id: str
     day: str
     text: str
     marks: Sequence[tuple[str, str]] | None = None
+    is_wish: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,8 @@ def profile(
     wishes = [memory for memory in newest if traits_of(memory.category).standing]
     wishes.sort(key=lambda memory: not traits_of(memory.category).directive)
     others = [memory for memory in newest if not traits_of(memory.category).standing]
-    known = opening_memories([*wishes[:_MOST_WISHES], *others], day_of)
+    wished = [replace(each, is_wish=True) for each in opening_memories(wishes, day_of)]
+    known = [*wished[:_MOST_WISHES], *opening_memories(others, day_of)]
     for passage in passages:
         side = sides.get(passage.turn, "")
         sentences: list[str] = []
@@ -97,7 +100,23 @@ def profile(
         text = _beginning(sentences)
         if len(text) >= _SHORTEST:
             known.append(OpeningMemory(id=passage.id, day=day_of(passage.at), text=text, marks=[]))
-    return known + opening_memories(wishes[_MOST_WISHES:], day_of)
+    return known + wished[_MOST_WISHES:]
+
+
+def in_rounds(about: Sequence[OpeningMemory], worth: Mapping[str, tuple[str, float]]) -> list[OpeningMemory]:
+    """Return what is known about the user with one line of each subject before a second of any; wishes stay in place.
+
+    worth: what a text is about, and how much it is worth being told. The best comes first, in a round and of a subject.
+    """
+    best = sorted((each for each in about if not each.is_wish), key=lambda each: -worth[each.text][1])
+    before: Counter[str] = Counter()
+    turns: list[tuple[int, OpeningMemory]] = []
+    for each in best:
+        subject = worth[each.text][0]
+        turns.append((before[subject], each))
+        before[subject] += 1
+    ordered = iter(sorted(turns, key=lambda turn: turn[0]))
+    return [each if each.is_wish else next(ordered)[1] for each in about]
 
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:

@@ -1,13 +1,13 @@
 """Reads what an opening is made of."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES, meaning_of, permitted_text
+from extractor import CATEGORIES, meaning_of, permitted_text, subject_of
 from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
@@ -15,6 +15,7 @@ from gateway_memory.context.about_user import (
     PASSAGES,
     LastSession,
     OpeningMemory,
+    in_rounds,
     last_session_of,
     opening_memories,
     own_words_of,
@@ -36,6 +37,7 @@ from gateway_memory.sync.storage import Storage
 from recall import Entry, Filter, RecallError, SearchRequest
 
 _SEARCH_SECONDS: Final = 0.5
+_LASTING_WEIGHS: Final = 2.0  # of a subject, beside the log-odds that a line is worth keeping
 _MEMORIES: Final = 150
 """How many memories an opening is chosen from: the newest, and the newest of each standing category."""
 
@@ -132,15 +134,14 @@ class OpeningBuilder:
         return await compute(_permitted, about)
 
     async def _telling(self, about: list[OpeningMemory]) -> list[OpeningMemory]:
-        """Return what is known about the user without those of their own words that tell nothing of them."""
-        said = [each.text for each in about if each.marks is not None]
-        encoder, vectors = await self._storage.recaller.encoded(said, _SEARCH_SECONDS) if said else ("", [])
-        idle = {
-            text
-            for text, vector in zip(said, vectors, strict=True)
-            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder)) and not meaning.tells
-        }
-        return [each for each in about if each.marks is None or each.text not in idle]
+        """Return what is known about the user without those of their own words that tell nothing of them.
+
+        It is in rounds of its subjects if all vectors were there in time.
+        """
+        texts = [each.text for each in about if not each.is_wish]
+        encoder, vectors = await self._storage.recaller.encoded(texts, _SEARCH_SECONDS) if texts else ("", [])
+        vectors_of = {text: vector.tolist() for text, vector in zip(texts, vectors, strict=True) if vector is not None}
+        return await compute(_most_telling, about, vectors_of, encoder)
 
     async def _coming(self, session: Session, validity: Validity, today: Today) -> list[Ahead]:
         """Return what is ahead, the soonest first."""
@@ -194,6 +195,21 @@ class OpeningBuilder:
         in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
         hits = {hit.id: hit for hit, _ in told((hit for hit in in_turn if hit.related), validity)}
         return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
+
+
+def _most_telling(
+    about: Sequence[OpeningMemory], vectors: Mapping[str, Sequence[float]], encoder: str
+) -> list[OpeningMemory]:
+    """Return what is known about the user as `_telling` does. vectors: by text; encoder: the name of their maker."""
+    idle: set[str] = set()
+    worth: dict[str, tuple[str, float]] = {}
+    for text, vector in vectors.items():
+        meaning, subject = meaning_of(text, vector, encoder), subject_of(vector, encoder)
+        if meaning and subject:
+            worth[text] = subject.name, meaning.keep + _LASTING_WEIGHS * subject.lasting
+            idle |= set() if meaning.tells else {text}
+    telling = [each for each in about if each.marks is None or each.text not in idle]
+    return in_rounds(telling, worth) if all(each.is_wish or each.text in worth for each in telling) else telling
 
 
 def _only_permitted(ahead: Sequence[Ahead]) -> list[Ahead]:

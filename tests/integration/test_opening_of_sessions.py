@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
+from inside import encoder_loaded
+from patience import until
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.context.opening import OpeningBuilder
@@ -128,6 +130,28 @@ async def test_an_opening_tells_what_the_user_said_of_themselves_in_a_gateway_an
         assert "上海" not in opening, "what is translated is not told of the user"
         assert "Peru" not in opening
         assert opening.count("my flight leaves at six") == 1
+
+
+WHO = ("I'm allergic to penicillin", "my cat is called Biscuit", "I do the timetables for a bus company")
+FILMS = ("Arrival", "Alien", "Heat", "Fargo", "Tampopo", "Stalker", "Ran", "Amelie", "Moon", "Jaws", "Up", "Tron")
+
+
+async def test_who_somebody_is_stays_in_the_opening_however_much_is_told_of_another_subject(tmp_path: Path) -> None:
+    clock = Clock()
+    (tmp_path / "memory").mkdir()
+    watched = [f"on {day} we watched the film {film} at the cinema" for film in FILMS for day in ("Monday", "Friday")]
+    for ago, lines in ((60, WHO), (2, watched)):
+        day = f"{clock.now.astimezone() - timedelta(days=ago):%Y-%m-%d}"
+        (tmp_path / "memory" / f"{day}.md").write_text("".join(f"- {line}\n" for line in lines), "utf-8")
+    async with GatewayMemory(Config(), tmp_path, clock=clock) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.search(session, "films")
+        await until(lambda: encoder_loaded(memory), "the encoder is loaded")
+        opening = (await memory.start_session("later", user=OWNER)).opening
+    places = [opening.find(line) for line in WHO]
+    assert -1 not in places
+    assert max(places) < opening.rfind("we watched the film")
+    assert opening.count("we watched the film") < len(watched), "what is left over has no room"
 
 
 async def test_what_the_last_session_left_open_is_found_by_a_process_that_has_just_started(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import understanding
 
-from extractor import asked_for
+from extractor import asked_for, subject_of
+from extractor.tables import table
+from recall.encoding.encoder import BundledEncoder
 
 ACT_OF = {"forget_one": "forget", "forget_about": "forget", "dont_note_this": "not_note"}
 DATA = Path(__file__).parents[1] / "data"
@@ -115,6 +117,34 @@ def test_a_question_needs_no_mark(asking: str, *, asks: bool) -> None:
 )
 def test_what_is_asked_for_is_kept_without_the_asking(message: str, what: str) -> None:
     assert asked_for(message) == what
+
+
+@pytest.mark.parametrize(
+    ("line", "subjects"),
+    [
+        ("penicillin brings me out in hives", {"allergy"}),
+        ("I'm 34 and just bought my first hoover", {"age"}),
+        ("my cat is called Biscuit", {"pets"}),
+        ("I weld for a living", {"job"}),
+        ("我对芒果过敏", {"allergy"}),
+        ("我家猫叫豆花", {"pets"}),
+        ("我老公叫刘建军", {"name", "partner"}),
+    ],
+)
+def test_a_line_is_about_something(line: str, subjects: set[str]) -> None:
+    found = subject_of(understanding.vector_of(line), BundledEncoder.name)
+    assert found
+    assert found.name in subjects
+    assert subject_of(understanding.vector_of(line), "another encoder") is None
+
+
+def test_a_subject_is_told_of_hands_that_were_left_out() -> None:
+    shares = table("subjects").numbers("left out")
+    print(f"right of {len(shares)} hands, each left out: {sum(shares.values()) / len(shares):.2f} of 38 subjects")  # noqa: T201
+    assert min(shares.values()) >= 0.39
+    assert sum(shares.values()) >= 0.5 * len(shares)
+    lasting = table("subjects").numbers("lasting")
+    assert min(lasting["name"], lasting["allergy"], lasting["pets"]) > max(lasting["world"], lasting["appointment"])
 
 
 def _is_against(never: str, contents: Sequence[str]) -> bool:

@@ -1,8 +1,8 @@
-"""What an opening tells about the user: wishes first, then the rest, then the user's own words; and each thing once."""
+"""What an opening tells about the user: wishes, then the rest in rounds of its subjects, and each thing once."""
 
 from dataclasses import dataclass
 
-from gateway_memory.context.about_user import LastSession, OpeningMemory, profile
+from gateway_memory.context.about_user import LastSession, OpeningMemory, in_rounds, profile
 from gateway_memory.context.opening_text import Material, compose
 from gateway_memory.store.markdown import parse
 
@@ -138,3 +138,26 @@ def test_a_sentence_that_points_back_does_not_stand_without_the_one_before_it() 
     passages = [Passage(id=f"e{turn}u0", text=text, turn=turn) for turn, text in enumerate(texts)]
     about = profile([], passages, dict(enumerate(texts)), day_of)
     assert [each.text for each in about] == [texts[1]]
+
+
+def test_one_line_of_each_subject_stands_before_a_second_of_any_and_wishes_stay_where_they_are() -> None:
+    about = [
+        OpeningMemory(id=text, day="2026-03-01", text=text, is_wish=text.startswith("wish"))
+        for text in ("wish 1", "film 1", "film 2", "name", "film 3", "home 1", "home 2", "wish 2")
+    ]
+    worth = {
+        "film 1": ("media", 1.0),
+        "film 2": ("media", 3.0),
+        "film 3": ("media", 2.0),
+        "name": ("name", 5.0),
+        "home 1": ("home", 4.0),
+        "home 2": ("home", 2.5),
+    }
+    assert [each.text for each in in_rounds(about, worth)] == [
+        "wish 1",
+        *("name", "home 1", "film 2"),
+        *("home 2", "film 3"),
+        "film 1",
+        "wish 2",
+    ]
+    assert in_rounds([], {}) == []
