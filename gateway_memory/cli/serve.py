@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextvars
 import http.client
 import json
 import os
@@ -102,7 +103,11 @@ def run_page(args: argparse.Namespace) -> int:
         sys.stdout.flush()
 
     # The service answers only while its event loop is free.
-    return run_serve(args, lambda address: threading.Thread(target=print_link, args=(address,), daemon=True).start())
+    def print_beside(address: str) -> None:
+        speaking = contextvars.copy_context().run  # a thread of its own would not know the shell's language
+        threading.Thread(target=speaking, args=(print_link, address), daemon=True).start()
+
+    return run_serve(args, print_beside)
 
 
 def _link(url: str, token: str) -> str | None:
