@@ -11,6 +11,13 @@ from patience import seconds
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "longmemeval.py"
 TALK = ("Which tree grows fastest?", "The empress tree, by some metres a year while it is young.")
+TREES = (
+    ("How old can an oak tree become?", "A thousand years, and a yew tree still more."),
+    ("Which tree keeps its leaves in winter?", "A holly tree does, and so does a bay tree."),
+    ("Is a palm a tree?", "Not for a botanist: a palm tree has no wood as an oak has."),
+    ("When does a pear tree blossom?", "In April, some days before an apple tree."),
+    ("How high is the highest tree?", "A redwood tree in California has 116 metres."),
+)
 WATER = ("What is the boiling point of water?", "One hundred degrees Celsius at sea level, and less in the mountains.")
 TOLD = ("I have planted a cherry tree behind the shed.", "Water it well in its first summer, and stake it.")
 CUT = ("I have cut down the cherry tree, it was ill.", "What a pity. You could plant a plum there in the autumn.")
@@ -48,7 +55,7 @@ def measured(*arguments: str) -> dict[str, dict[str, float]]:
 def test_the_authors_form_is_measured_by_the_type_of_the_question(tmp_path: Path) -> None:
     history = {
         "answer_1": session(TALK, TOLD, evidence=1),
-        **{f"talk_{number}": session(TALK, TALK) for number in range(4)},
+        **{f"talk_{number}": session(each, TALK) for number, each in enumerate(TREES)},
         "answer_2": session(CUT, TALK, evidence=0),
         "answer_3": session(WATER),
     }
@@ -70,8 +77,8 @@ def test_the_authors_form_is_measured_by_the_type_of_the_question(tmp_path: Path
     assert found["sessions listed"] == 0, "one of them has nothing to find"
     assert "tokens" in found
     assert json.loads(run.read_text("utf-8"))["lme:q1"][:2] in (
-        ["lme:q1/5/0", "lme:q1/0/1"],
-        ["lme:q1/0/1", "lme:q1/5/0"],
+        ["lme:q1/6/0", "lme:q1/0/1"],
+        ["lme:q1/0/1", "lme:q1/6/0"],
     )
     missed = figures["multi-session"]
     assert (missed["questions"], missed["exchanges any"]) == (1, 0)

@@ -207,7 +207,9 @@ async def test_a_plan_that_is_over_is_quoted_with_its_day_and_stands_in_no_openi
         assert f"{ART[:-1]} (July 2026) (over)." in hit.text
 
 
-@pytest.mark.parametrize("said", ["豆豆发烧了，今天不去幼儿园。", "My son has a fever, so he stays at home with me today."])
+@pytest.mark.parametrize(
+    "said", ["豆豆发烧了，今天不去幼儿园。", "My son has a fever, so he stays at home with me today."]
+)
 async def test_what_is_so_on_one_day_leaves_the_openings_behind_it(said: str) -> None:
     clock = Clock(SATURDAY)
     async with memory_for_tests(clock=clock) as memory:
