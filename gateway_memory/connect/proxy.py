@@ -2,8 +2,9 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-from gateway_memory.config.service import is_upstream
+from gateway_memory.config.service import ServeSettings, is_upstream
 from gateway_memory.connect.gateways import GATEWAYS
 from gateway_memory.connect.json_edit import Edit
 from gateway_memory.connect.plan import Plan, Where
@@ -32,7 +33,9 @@ def proxy_plan(where: Where, config: Path | None) -> Plan:
     if not is_upstream(where.upstream):
         raise UsageError(fill("connect", "proxy_odd_upstream", url=where.upstream))
     edit = Edit(path=path.absolute(), values={_KEYS: where.upstream}, owned=(_KEYS,))
-    serve = f"gateway-memory serve --workspace {where.workspace} --config {edit.path}"
+    port = urlsplit(where.url).port  # that of the base URLs, which are told with it
+    here = f" --port {port}" if port not in (None, ServeSettings().port) else ""
+    serve = f"gateway-memory serve --workspace {where.workspace} --config {edit.path}{here}"
     return Plan(changes=(edit,), in_process=True, advice=tuple(fill("connect", "proxy", serve=serve).split("\n")))
 
 

@@ -43,6 +43,20 @@ def test_each_person_gets_a_base_url_that_works_and_the_config_is_taken_back(
     assert config.read_text("utf-8") == '{"serve": {"port": 0}}'
 
 
+@pytest.mark.parametrize(
+    ("url", "behind"), [("http://127.0.0.1:8765", ""), ("http://127.0.0.1:18902", " --port 18902")]
+)
+def test_the_service_is_started_where_the_base_urls_point(
+    tmp_path: Path, url: str, behind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = tmp_path / "memory"
+    given = ["--workspace", str(workspace), "--upstream", "http://127.0.0.1:1/v1", "--url", url]
+    assert main(["connect", "proxy", *given]) == 0
+    printed = capsys.readouterr().out
+    assert f"gateway-memory serve --workspace {workspace} --config {tmp_path / 'memory.json5'}{behind}\n" in printed
+    assert f"{url}/p/" in printed
+
+
 @pytest.mark.parametrize("url", ["", "ftp://x", "https://u:p@api.openai.com/v1"])
 def test_without_the_base_url_of_a_model_nothing_is_written(
     tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]
