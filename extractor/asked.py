@@ -1,10 +1,13 @@
 """Where what a message asks to keep begins and ends: "remember | my locker is 214 | will you", without any stop."""
 
+import math
 import zlib
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 from typing import Final
+
+from gateway_memory.ground.tables import has_han
 
 from .meaning import TOKEN, direction_in
 from .tables import table
@@ -52,11 +55,23 @@ def best_span(text: str, begins: Sequence[float], ends: Sequence[float], least: 
     if not words:
         return range(len(text))
     places = [around(words, at) for at in range(len(words) + 1)]
-    starts, stops = ([sum(weights[place] for place in each) for each in places] for weights in (begins, ends))
+    starts, stops = ([float(sum(weights[place] for place in each)) for each in places] for weights in (begins, ends))
+    for at in _inside_words(found):
+        starts[at] = stops[at] = -math.inf
     best_stops = list(accumulate(reversed(list(zip(stops, count(), strict=False))), max))[::-1]
     _, start, stop = max((starts[at] + best_stops[at + 1][0], at, best_stops[at + 1][1]) for at in range(len(words)))
     is_cut, is_cut_behind = starts[start] - starts[0] > least, stops[stop] - stops[-1] > least
     return range(found[start][1] if is_cut else 0, found[stop - 1][2] if is_cut_behind else len(text))
+
+
+def _inside_words(found: Sequence[tuple[str, int, int]]) -> list[int]:
+    """Return the boundaries between letters and digits of one word, such as "u0s3"; Han stands by itself."""
+    inside = pairwise(found)
+    return [
+        at
+        for at, ((before, _, end), (after, start, _)) in enumerate(inside, 1)
+        if end == start and (before[-1] + after[0]).isalnum() and not has_han(before + after)
+    ]
 
 
 @cache

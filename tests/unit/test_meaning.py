@@ -113,6 +113,8 @@ def test_a_question_needs_no_mark(asking: str, *, asks: bool) -> None:
         ("My dentist is Dr Shah on Mill Road", "My dentist is Dr Shah on Mill Road"),
         ("", ""),
         ("。", "。"),
+        ("Remember that locker u0s3t4 opens with 8291.", "locker u0s3t4 opens with 8291"),
+        ("Remember that locker u8s3t8 opens with 9817.", "locker u8s3t8 opens with 9817"),
     ],
 )
 def test_what_is_asked_for_is_kept_without_the_asking(message: str, what: str) -> None:
