@@ -11,7 +11,7 @@ __all__, __getattr__ = lazy(
         ".cleaning.clean": ("asked_secrets", "clean", "without_holes"),
         ".cleaning.hosts": ("answered", "spoken"),
         ".cleaning.injection": ("without_commands",),
-        ".gate": ("judge", "only_asks", "statements", "telling"),
+        ".gate": ("LEAST_TELLING", "judge", "only_asks", "statements", "telling"),
         ".language.kind": ("is_greeting", "is_mostly_chinese", "is_small_talk"),
         ".language.sentences": ("LONGEST_READ", "sentences", "without_quotations"),
         ".language.vocabulary": ("polarity", "statement_words"),

@@ -9,6 +9,7 @@ from .cleaning.clean import without_holes as without_holes
 from .cleaning.hosts import answered as answered
 from .cleaning.hosts import spoken as spoken
 from .cleaning.injection import without_commands as without_commands
+from .gate import LEAST_TELLING as LEAST_TELLING
 from .gate import judge as judge
 from .gate import only_asks as only_asks
 from .gate import statements as statements

@@ -232,6 +232,10 @@ def judge(  # noqa: PLR0911 - a return a reason
     return Verdict(keep=False, reason="question_only" if asking else "uninformative", score=score)
 
 
+LEAST_TELLING: Final = 0.75
+"""From so much on, a text tells something: the prefilter keeps it with a probability of at least one half."""
+
+
 @lru_cache(maxsize=4096)  # a page of exchanges is indexed anew with each turn that it gets
 def telling(text: str) -> float:
     """Return how likely it is that a text of a user tells of them, 0 to 1.

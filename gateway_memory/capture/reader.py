@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Final, TypeVar
 
 from extractor import (
+    LEAST_TELLING,
     LONGEST_READ,
     Candidate,
     Extraction,
@@ -71,7 +72,6 @@ _UNRELATED: Final = 0.15
 TWIN: Final = 0.75
 """The cosine from which on two memories may say the same."""
 _MOST_LOOKED_AT, _MOST_TWINS = 100, 6
-_TELLING: Final = 0.75
 _MOST_NAMED: Final = 500
 """The newest memories whose names a model may tell without being given them, and whose dates a summary may."""
 _HAN_BLANK: Final = re.compile(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])")
@@ -250,7 +250,7 @@ class Reader:
     async def telling(self, said: Sequence[str]) -> list[str]:
         """Return those of a user's sentences that tell something. Without vectors, the prefilter says which."""
         meanings = await self._meanings(said, _AT_AN_END_SECONDS) if said else {}
-        return [text for text in said if (meanings[text].tells if text in meanings else telling(text) >= _TELLING)]
+        return [text for text in said if (meanings[text].tells if text in meanings else telling(text) >= LEAST_TELLING)]
 
     async def _meanings(self, texts: Sequence[str], seconds: float = _VECTOR_SECONDS) -> dict[str, Meaning]:
         """Return what sentences tell, without those whose vector is not there."""

@@ -43,8 +43,6 @@ def opening_memories(memories: Iterable[Remembered], day_of: Callable[[float], s
     return [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in memories]
 
 
-LEAST_TELLING: Final = 0.75
-"""The least importance of a passage: the prefilter keeps it with a probability of at least one half."""
 LEAST_RELATED: Final = 0.15
 """The least score of a memory for what the last session left open: lower than that for a reply."""
 PASSAGES: Final = 120

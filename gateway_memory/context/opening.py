@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES, meaning_of, permitted_text, subject_of
+from extractor import CATEGORIES, LEAST_TELLING, meaning_of, permitted_text, subject_of
 from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
-    LEAST_TELLING,
     PASSAGES,
     LastSession,
     OpeningMemory,

@@ -8,10 +8,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from extractor import LEAST_TELLING
 from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
-    LEAST_TELLING,
     PASSAGES,
     OpeningMemory,
     last_session_of,

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from gateway_memory.calls.placing import Placement
 from gateway_memory.commands.answers import phrase
 from gateway_memory.config.service import ProxySettings
 from gateway_memory.errors import GatewayMemoryError
@@ -229,11 +230,8 @@ class Proxy:
             self._ends.set(session.session_id, message.id)
             return Given(answer=answer)
         async with asyncio.timeout_at(deadline):
-            before = await memory.placed(session)
-        if place.again and len(before.outcomes) > 1:  # that one went on: this is another
-            place = await self._new_place(speaker, place.home, asked, memory)
-            session = place.session
-            before = await memory.placed(session)
+            place, before = await self._placed_before(speaker, place, asked, memory)
+        session = place.session
         placement, outcome = before, before.outcomes.get(message.id, _NOTHING)
         if asked.is_new:
             end = self._ends.get(session.session_id)
@@ -269,10 +267,17 @@ class Proxy:
         session = await speaker.session(memory, conversation)
         return Place(home=home, conversation=conversation, session=session, again=again)
 
-    async def _new_place(self, speaker: Speaker, home: Scope, asked: Asked, memory: GatewayMemory) -> Place:
-        conversation = await self._begun(home, asked, memory)
+    async def _placed_before(
+        self, speaker: Speaker, place: Place, asked: Asked, memory: GatewayMemory
+    ) -> tuple[Place, Placement]:
+        """Return where a request stands, and what its conversation was given before."""
+        before = await memory.placed(place.session)
+        if not place.again or len(before.outcomes) <= 1:
+            return place, before
+        conversation = await self._begun(place.home, asked, memory)  # that one went on: this is another
         session = await speaker.session(memory, conversation)
-        return Place(home=home, conversation=conversation, session=session, again=False)
+        place = Place(home=place.home, conversation=conversation, session=session, again=False)
+        return place, await memory.placed(session)
 
     def _turn(
         self, speaker: Speaker, asked: Asked, memory: GatewayMemory, place: Place, said: Mapping[str, str]
@@ -341,10 +346,7 @@ class Proxy:
                 place = await self._place_of(speaker, asked, memory)
                 if place is None:
                     return
-                before = await memory.placed(place.session)
-                if place.again and len(before.outcomes) > 1:
-                    place = await self._new_place(speaker, place.home, asked, memory)
-                    before = await memory.placed(place.session)
+                place, before = await self._placed_before(speaker, place, asked, memory)
                 turn = self._turn(speaker, asked, memory, place, before.said)
             except Exception as error:  # noqa: BLE001 - there is nobody left to tell
                 log.error("proxy.turn_not_kept", error=type(error).__name__)
@@ -434,8 +436,10 @@ async def proxy_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
         proxy = Proxy(service, settings, client)
         handle = handled(service, "proxy", proxy.handle)
         paths = [f"{TOKEN_PATH}{{token}}/{{path:path}}", *(f"/{name}/{{path:path}}" for name in _NAMES)]
-        yield [Route(path, handle, methods=["GET", "POST", "OPTIONS"]) for path in paths]
-        await proxy.close()
+        try:
+            yield [Route(path, handle, methods=["GET", "POST", "OPTIONS"]) for path in paths]
+        finally:
+            await proxy.close()
 
 
 _NAMES: Final = ("openai", "anthropic", "ollama")
