@@ -183,10 +183,10 @@ def _all_directed(vector: Sequence[float], words: Mapping[int, float]) -> dict[s
     import numpy as np
 
     names, steps, intercepts, of_vectors, of_words = _matrices()
-    scores = of_vectors @ np.asarray(vector, np.float64)
+    scores = np.vecdot(of_vectors, np.asarray(vector, np.float64))
     places, weights = np.fromiter(words, np.int64, len(words)), np.fromiter(words.values(), np.float64, len(words))
     for rows, numbers in of_words:
-        scores[rows] += numbers[:, places % numbers.shape[1]] @ weights
+        scores[rows] += np.vecdot(numbers[:, places % numbers.shape[1]], weights)
     odds: list[float] = (steps * scores + intercepts).tolist()
     return dict(zip(names, odds, strict=True))
 
@@ -229,7 +229,7 @@ def subject_of(vector: Sequence[float], encoder: str) -> Subject | None:
     intercepts, weights = _subjects()
     if encoder != _ENCODER or len(vector) != weights.shape[1]:
         return None
-    name = list(_LASTING)[int(np.argmax(weights @ np.asarray(vector, np.float64) + intercepts))]
+    name = list(_LASTING)[int(np.argmax(np.vecdot(weights, np.asarray(vector, np.float64)) + intercepts))]
     return Subject(name, _LASTING[name])
 
 
