@@ -22,6 +22,7 @@ __all__, __getattr__ = lazy(
             "Part",
             "asked_of_memory",
             "asks_by_itself",
+            "bare",
             "change_of",
             "clauses_of",
             "direction_in",

@@ -28,6 +28,7 @@ from .meaning import Meaning as Meaning
 from .meaning import Part as Part
 from .meaning import asked_of_memory as asked_of_memory
 from .meaning import asks_by_itself as asks_by_itself
+from .meaning import bare as bare
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
 from .meaning import direction_in as direction_in
