@@ -20,6 +20,7 @@ from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import LONGEST_READ as LONGEST_READ
 from .language.sentences import sentences as sentences
 from .language.sentences import without_quotations as without_quotations
+from .language.vocabulary import names_of_kind as names_of_kind
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
 from .meaning import TOLD_BESIDE as TOLD_BESIDE
@@ -47,6 +48,7 @@ from .merge.decide import says as says
 from .merge.decide import speak_of_the_same as speak_of_the_same
 from .merge.doubt import ReviewMode as ReviewMode
 from .merge.doubt import doubt_of as doubt_of
+from .merge.statement import PERSONS as PERSONS
 from .merge.statement import same_text as same_text
 from .merge.statement import without_withdrawn as without_withdrawn
 from .merge.unread import points_back as points_back
@@ -72,11 +74,6 @@ from .parts import as_taken_back as as_taken_back
 from .parts import parts_of as parts_of
 from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
-from .rules.name import NameKind as NameKind
-from .rules.naming import Named as Named
-from .rules.naming import names_in as names_in
-from .rules.naming import own_name as own_name
-from .rules.naming import says_name as says_name
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
 from .types import CATEGORIES as CATEGORIES
