@@ -457,7 +457,7 @@ class ContextBuilder:
         if reply.asked_span is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
         only = Filter(since=reply.asked_span.start, until=reply.asked_span.end)
-        read = self._word_search.find(reply.session.scope, "", {"record"}, _ASKED_SESSIONS, only)
+        read = self._word_search.find(reply.session.scope, "", {"record"}, _ASKED_SESSIONS, only, None)
         records = await self.runner.run("records", reply.left(_QUOTE_UNTIL), read)
         if records == [] and not reply.recall.hits:
             return [nothing_remembered(reply.message, reply.asked_span, self._runtime.zone)]

@@ -82,7 +82,8 @@ class Finder:
             kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
         archived: Found = Found()
         if ARCHIVED.intersection(kinds):
-            finding = self._word_search.find(session.scope, "" if asked_span else query, kinds, limit, only)
+            searched, today = ("", None) if asked_span else (query, self._today())
+            finding = self._word_search.find(session.scope, searched, kinds, limit, only, today)
             kept = await self._runner.run("archive", _FIND_SECONDS, finding)
             archived = Found(kept or (), late=kept is None)
         if not RECALLED.intersection(kinds):
@@ -106,7 +107,9 @@ class Finder:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
         if "-" in identity:  # the ids of memories and of turns have no hyphen
-            kept = await self._runner.run("archive", _FIND_SECONDS, self._word_search.get(scope, identity))
+            kept = await self._runner.run(
+                "archive", _FIND_SECONDS, self._word_search.get(scope, identity, self._today())
+            )
             return Found(kept or (), late=kept is None)
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _OF_FILES))
         rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]

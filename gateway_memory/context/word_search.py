@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.sessions import KeptObservation
+from gateway_memory.store.journal.sessions import KeptObservation, KnownSession
 from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import Withheld, time_of
 from gateway_memory.sync.storage import Storage
 from recall import Filter, Hit, excerpt_of, tokens_of
@@ -29,10 +30,11 @@ class WordSearch:
         self._storage = storage
 
     async def find(
-        self, scope: Scope, query: str, kinds: Collection[str], limit: int, only: Filter | None
+        self, scope: Scope, query: str, kinds: Collection[str], limit: int, only: Filter | None, today: Today | None
     ) -> list[Hit]:
         """Return the hits for a query, best first, without forgotten text; without a query, the newest.
 
+        today: of records, only what holds on it; None for all, as it was said.
         The score of a hit is the share of the query's words that it contains, weighted by their rarity.
 
         Raises:
@@ -40,47 +42,54 @@ class WordSearch:
         """
         if only and (only.type or only.category):
             return []
-        hits = [hit for hit in await self._quotable(scope, kinds) if only is None or _passes(hit, only)]
+        hits = [hit for hit in await self._quotable(scope, kinds, today) if only is None or _passes(hit, only)]
         return await compute(_best, hits, query, limit)
 
-    async def get(self, scope: Scope, identity: str) -> list[Hit]:
-        """Return a record or an observation as a whole, without forgotten text; [] if there is none of this id.
+    async def get(self, scope: Scope, identity: str, today: Today) -> list[Hit]:
+        """Return what holds of a record, or an observation as a whole, without forgotten text; [] for another id.
 
         Raises:
             StoreError: they could not be read.
         """
-        return [hit for hit in await self._quotable(scope, ARCHIVED) if hit.id == identity]
+        return [hit for hit in await self._quotable(scope, ARCHIVED, today) if hit.id == identity]
 
-    async def _quotable(self, scope: Scope, kinds: Collection[str]) -> list[Hit]:
+    async def _quotable(self, scope: Scope, kinds: Collection[str], today: Today | None) -> list[Hit]:
         """Return all that is quotable."""
         hidden = await self._storage.ledger.withheld(scope.key)
         hits: list[Hit] = []
         if "record" in kinds:
             rows = await self._storage.records.read(scope)
-            records = await compute(_records, scope, rows, hidden)
-            hits += [replace(hit, session=await self._key_of(hit.session)) for hit in records]
+            talks = [(row, await self._storage.sessions.find(str(row.get("session_id", "")))) for row in rows]
+            validity = await self._storage.ledger.validity(scope.key, today) if today else None
+            hits += await compute(_records, scope, talks, hidden, validity)
         if "observation" in kinds:
             kept = await self._storage.sessions.observations(scope.key, _NEWEST)
             hits += await compute(_observations, scope, kept, hidden)
         return hits
 
-    async def _key_of(self, session_id: str) -> str:
-        known = await self._storage.sessions.find(session_id)
-        return known.key if known else ""
 
-
-def _records(scope: Scope, rows: Sequence[Mapping[str, Any]], hidden: Withheld) -> list[Hit]:
-    """Return records as hits; their `session` is the session's id."""
+def _records(
+    scope: Scope,
+    talks: Sequence[tuple[Mapping[str, Any], KnownSession | None]],
+    hidden: Withheld,
+    validity: Validity | None,
+) -> list[Hit]:
+    """Return records, each with its session, as hits."""
     hits: list[Hit] = []
-    for row in (hidden.record(row) for row in rows if not row.get("deleted_at")):
+    for whole, talk in talks:
+        if whole.get("deleted_at"):
+            continue
+        row, at = hidden.record(whole), time_of(whole.get("timestamp"))
+        if validity:
+            row = validity.record(row, at=talk.opened_at if talk else at)
         texts = [str(row.get("topic", "")), str(row.get("summary") or row.get("brief") or "")]
         lists = [value for name in ("decisions", "todos") if isinstance(value := row.get(name), list | tuple)]
         texts += [str(text) for value in lists for text in value if str(text) not in texts[1]]
         text = "\n".join(text for text in texts if text.strip())
         if text:
-            identity, session_id = str(row.get("id") or row["session_id"]), str(row["session_id"])
+            identity = str(row.get("id") or row["session_id"])
             identity = identity if "-" in identity else f"sum-{identity}"
-            hits.append(_hit(scope, "record", identity, text, time_of(row.get("timestamp")), session_id))
+            hits.append(_hit(scope, "record", identity, text, at, talk.key if talk else ""))
     return hits
 
 

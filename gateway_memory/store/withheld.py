@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from gateway_memory.ground.holds import plain_of
@@ -29,6 +29,7 @@ _FEWEST: Final = 3
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_ASKED: Final = re.compile(r"[?？]\s*$")
 _NOTED: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
 SENTENCE_END: Final = re.compile(
@@ -103,15 +104,11 @@ class Withheld:
     def words_of(self, *texts: str, since: float = 0.0) -> frozenset[str]:
         """Return the words of the forgotten text that these texts, of one turn or one record, repeat.
 
-        A reply may refer to it with a single word ("OK, tea is noted").
+        A reply may refer to it with a single word ("OK, tea is noted"), and answer a question with one.
         """
-        numbers = {
-            number
-            for text in texts
-            for line in text.split("\n")
-            for part in (line, *SENTENCE_END.split(line))
-            for number in self._said(part, since)
-        }
+        parts = [part for text in texts for line in text.split("\n") for part in (line, *SENTENCE_END.split(line))]
+        parts += [f"{asked} {answer}" for asked, answer in pairwise(filter(str.strip, parts)) if _ASKED.search(asked)]
+        numbers = {number for part in parts for number in self._said(part, since)}
         return frozenset(term for number in numbers for term in self._own[number] if _TELLING.fullmatch(term))
 
     def cut(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> str:

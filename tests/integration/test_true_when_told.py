@@ -63,6 +63,7 @@ class Life:
             "portrait": str(portrait.sections),
             "wiki": "\n".join(pages.values()),
             "search": "\n".join(hit.text for hit in await memory.search(session, question, limit=20)),
+            "records": "\n".join(hit.text for hit in await memory.search(session, question, kinds=["record"])),
         }
 
     @staticmethod

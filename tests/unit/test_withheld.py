@@ -147,6 +147,19 @@ def test_what_is_said_after_it_was_forgotten_counts_again() -> None:
     assert not hidden("I like tea", at=5).says("I like tea", since=6)
 
 
+@pytest.mark.parametrize(
+    ("forgotten", "question", "answer"),
+    [
+        ("my favourite tea is rooibos now", "what tea do I like?", "Rooibos"),
+        ("我的门锁密码是四季平安", "我的门锁密码是什么？", "四季平安。"),
+    ],
+)
+def test_an_answer_is_read_with_its_question(forgotten: str, question: str, answer: str) -> None:
+    gone = hidden(forgotten)
+    words = gone.words_of(question, answer)
+    assert gone.cut(answer, words=words) == ""
+
+
 def test_beside_a_sentence_that_says_it_a_word_of_it_is_enough() -> None:
     row = {
         "id": "numbat",

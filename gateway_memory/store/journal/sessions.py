@@ -102,13 +102,14 @@ class OpenSession:
 class KnownSession:
     """The stored data of a session.
 
-    switches: the features that the user switched, by name. joined: the keys of the shared scopes that it reads, with
-    line breaks between.
+    opened_at: epoch seconds. switches: the features that the user switched, by name. joined: the keys of the shared
+    scopes that it reads, with line breaks between.
     """
 
     session_id: str
     key: str
     scope: str
+    opened_at: float
     ended: bool
     switches: Mapping[str, bool]
     joined: str
@@ -161,10 +162,11 @@ class Sessions(Table):
 
     async def find(self, session_id: str) -> KnownSession | None:
         """Return the session of an id, or None."""
-        query = "SELECT key, scope, ended_at IS NOT NULL, switches, joined FROM sessions WHERE session_id = ?"
-        for key, scope, ended, body, joined in await self._rows((), query, session_id):
+        columns = "key, scope, opened_at, ended_at IS NOT NULL, switches, joined"
+        query = f"SELECT {columns} FROM sessions WHERE session_id = ?"
+        for key, scope, opened_at, ended, body, joined in await self._rows((), query, session_id):
             switches = switches_of(body)
-            return KnownSession(session_id, key, scope, ended=bool(ended), switches=switches, joined=joined)
+            return KnownSession(session_id, key, scope, opened_at, ended=bool(ended), switches=switches, joined=joined)
         return None
 
     async def switches(self, session_id: str) -> Mapping[str, bool]:
