@@ -70,24 +70,26 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.8
-_KEEP_IN_PART: Final = 1.4  # of some clauses of a sentence, which asks or orders in others
-_KEEP_IN_NONE: Final = -3.0  # of a sentence below which no clause of it is worth keeping
+_KEEP: Final = 0.25
+_KEEP_IN_PART: Final = 0.9  # of some clauses of a sentence, which asks or orders in others
+_KEEP_IN_NONE: Final = -2.1  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
-_IMPORTANT: Final = 3.0  # half of what is kept
-_KEEP_WITH_IT: Final = 1.0  # of more of them, of which those are a part
+_IMPORTANT: Final = 2.1  # half of what is kept
+_KEEP_WITH_IT: Final = 0.6  # of more of them, of which those are a part
 _KEEP_BESIDE: Final = 0.1  # of a sentence itself, whose message is worth keeping
 _OF_SENTENCE: Final = 0.7  # what a sentence counts, beside its message
 _MOST_CLAUSES: Final = 6
+_TELLS: Final = -0.3  # of what a talk was about
 _ABOUT: Final = -1.0  # of an older line that a statement may change
-_KEEP_FOR_A_REASON: Final = -1.0  # of what is noted or wished
+_KEEP_FOR_A_REASON: Final = -1.5  # of what is noted or wished
 _TELLS_OF_CHANGE: Final = 0.6
-_KEEP_POINTED_AT: Final = -0.8
-_KEEP_READ: Final = -2.0  # of what a rule has read, and what a model shall read
+_KEEP_POINTED_AT: Final = -0.4
+_KEEP_READ: Final = -1.3  # of what a rule has read, and what a model shall read
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
-_QUESTION: Final = 1.0
+_BORROWED_IN_PART: Final = -0.65  # a clause alone no longer tells that it was supposed
+_QUESTION: Final = 0.6
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.1}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
@@ -136,7 +138,7 @@ class Meaning:
     @property
     def tells(self) -> bool:
         """Whether it tells something of its speaker to whoever reads it alone."""
-        return self.keep >= _KEEP_BESIDE and self.question < _QUESTION and not _is_of_memory(self, _TELL)
+        return self.keep >= _TELLS and self.question < _QUESTION and not _is_of_memory(self, _TELL)
 
 
 @cache
@@ -363,7 +365,7 @@ def told_in_part(candidate: Candidate, message: Meaning | None, runs: Mapping[st
 
     message: of the whole message; runs: of the `runs_of` the sentence.
     """
-    if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message):
+    if message is None or _is_of_memory(message, TOLD_BESIDE) or _is_borrowed(message, _BORROWED_IN_PART):
         return None
     telling = {run: each.keep for run, each in runs.items() if each and each.tells and not _is_borrowed(each)}
     most = max(telling.values(), default=_KEEP_BESIDE)
@@ -396,8 +398,8 @@ def _is_of_memory(meaning: Meaning, but: frozenset[Act]) -> bool:
     return meaning.asks is not None and meaning.asks not in but and meaning.meta >= _OF_MEMORY
 
 
-def _is_borrowed(message: Meaning) -> bool:
-    return message.borrowed >= _BORROWED and message.borrowed > message.note
+def _is_borrowed(message: Meaning, least: float = _BORROWED) -> bool:
+    return message.borrowed >= least and message.borrowed > message.note
 
 
 def _noted(candidate: Candidate, sentence: Meaning) -> Candidate | None:
