@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from extractor import has_han, is_greeting, is_small_talk, points_back, statements, traits_of
 from gateway_memory.context.blocks import Remembered
@@ -26,6 +26,13 @@ class OpeningMemory:
     text: str
     marks: Sequence[tuple[str, str]] | None = None
     is_wish: bool = False
+
+
+class Worth(NamedTuple):
+    """What a line of an opening is about, and how much each of its tokens is worth; 0: it tells nothing."""
+
+    subject: str
+    value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,20 +108,19 @@ def profile(
     return known + wished[_MOST_WISHES:]
 
 
-def in_rounds(about: Sequence[OpeningMemory], worth: Mapping[str, tuple[str, float]]) -> list[OpeningMemory]:
-    """Return what is known about the user with one line of each subject before a second of any; wishes stay in place.
+def in_rounds(worth: Mapping[str, Worth]) -> dict[str, int]:
+    """Return the place of each line of an opening, from 0: one of each subject comes before a second of any.
 
-    worth: what a text is about, and how much it is worth being told. The best comes first, in a round and of a subject.
+    The best comes first, in a round and of a subject; what tells nothing comes last.
     """
-    best = sorted((each for each in about if not each.is_wish), key=lambda each: -worth[each.text][1])
     before: Counter[str] = Counter()
-    turns: list[tuple[int, OpeningMemory]] = []
-    for each in best:
-        subject = worth[each.text][0]
-        turns.append((before[subject], each))
-        before[subject] += 1
-    ordered = iter(sorted(turns, key=lambda turn: turn[0]))
-    return [each if each.is_wish else next(ordered)[1] for each in about]
+    rounds: dict[str, int] = {}
+    best = sorted(worth, key=lambda text: -worth[text].value)
+    for text in best:
+        rounds[text] = before[worth[text].subject]
+        before[worth[text].subject] += 1
+    ordered = sorted(best, key=lambda text: (worth[text].value <= 0, rounds[text]))
+    return {text: place for place, text in enumerate(ordered)}
 
 
 def own_words_of(quotable: Quotable) -> dict[int, str]:

@@ -41,22 +41,29 @@ class _Line:
 
 
 def memory_block(
-    blocks: Sequence[Block], known: Mapping[str, LineFacts], *, left_out: str, max_tokens: int, intro: str = INTRO
+    blocks: Sequence[Block],
+    known: Mapping[str, LineFacts],
+    *,
+    places: Mapping[str, int],
+    left_out: str,
+    max_tokens: int,
+    intro: str = INTRO,
 ) -> tuple[str, Items]:
     """Return the block of MEMORY.md within `max_tokens`, and the memories that stand in it as a whole.
 
-    known: what is known of its lines, by id; others were written by hand.
+    known: what is known of its lines, by id; others were written by hand. places: the place of a text among all lines
+    about the user, where they have been compared.
     left_out: the phrase that says how many lines are not shown, and how to search for them.
     """
     lines_of_user = [block for block in blocks if block.type != "S" and quoted(block.text)]
-    lines = _ranked(lines_of_user, known, longest=None)
+    lines = _ranked(lines_of_user, known, places, longest=None)
     room = max_tokens - _FRAME_TOKENS
     omitted: list[str] = []
     if len(_fitting(lines, room)) < len(lines):
         language = language_of(" ".join(block.text for block in lines_of_user))
         reserved = say(language, left_out, count=len(_numbers(lines_of_user)))
         room -= _line_cost(reserved)
-        lines = _fitting(_ranked(lines_of_user, known, longest=LINE_LENGTH), room)
+        lines = _fitting(_ranked(lines_of_user, known, places, longest=LINE_LENGTH), room)
         shown = _numbers([line.block for line in lines])
         omitted = [say(language, left_out, count=len(_numbers(lines_of_user) - shown))]
     text = render_block(_TITLE, intro, [*_in_order(lines), *omitted], max_tokens) if room >= 0 else ""
@@ -64,11 +71,14 @@ def memory_block(
     return text, [(block.id, block.text) for block in items] if text else []
 
 
-def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest: int | None) -> list[_Line]:
+def _ranked(
+    blocks: Sequence[Block], known: Mapping[str, LineFacts], places: Mapping[str, int], *, longest: int | None
+) -> list[_Line]:
     """Return the lines, the most important first.
 
-    Instructions of the user come first, since they concern every reply; then what is important, which is whatever a
-    person wrote there; then what was moved there for its use. A line of unknown age is as old as the newest above it.
+    Instructions of the user come first, since they concern every reply; then whatever a person wrote there; then the
+    rest by its places. Without places, what is important comes before what was moved there for its use, and the newest
+    first. A line of unknown age is as old as the newest above it.
     """
     lines: list[_Line] = []
     newest = 0.0
@@ -80,7 +90,14 @@ def _ranked(blocks: Sequence[Block], known: Mapping[str, LineFacts], *, longest:
         name = block.id if of is None else f"{block.id}, {of.day}"
         shown = f"({name}) {text}" if block.kind == "item" else text
         directive = of is not None and traits_of(of.category).directive
-        rank = directive, of is None or of.high, of.at if of else newest, position
+        place = places.get(block.text)
+        age = of.at if of else newest
+        rank = (
+            directive,
+            of is None or (of.high and place is None),
+            -float(place) if place is not None else age,
+            position,
+        )
         lines.append(_Line(block=block, heading=block.heading, shown=shown, whole=whole, rank=rank))
     return sorted(lines, key=lambda line: line.rank, reverse=True)
 

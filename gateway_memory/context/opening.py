@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES, LEAST_TELLING, meaning_of, permitted_text, subject_of
+from extractor import CATEGORIES, LEAST_TELLING, meaning_of, permitted_text, subject_of, traits_of
 from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
     PASSAGES,
     LastSession,
     OpeningMemory,
+    Worth,
     in_rounds,
     last_session_of,
     opening_memories,
@@ -23,13 +24,22 @@ from gateway_memory.context.about_user import (
 from gateway_memory.context.blocks import told
 from gateway_memory.context.coming import MOST, READ, Ahead, ahead_of
 from gateway_memory.context.memory_block import LineFacts
-from gateway_memory.context.opening_text import Material, Opening, compose, lines_that_hold, queries_of
+from gateway_memory.context.opening_text import (
+    Material,
+    Opening,
+    compose,
+    fresh,
+    line_cost,
+    lines_that_hold,
+    queries_of,
+)
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.sessions.session import OpeningState, Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import Block, parse
+from gateway_memory.store.told import Told
 from gateway_memory.store.validity import Today, Validity
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage
@@ -37,6 +47,9 @@ from recall import Entry, Filter, RecallError, SearchRequest
 
 _SEARCH_SECONDS: Final = 0.5
 _LASTING_WEIGHS: Final = 2.0  # of a subject, beside the log-odds that a line is worth keeping
+_WISH_WEIGHS: Final = 0.5  # what rather speaks to the assistant tells the less of the user
+_LINE_WEIGHS: Final = 30  # tokens, beside its own: a short line is not all the better for it
+_OF_REPLIES: Final = frozenset({"style", "format"})
 _MEMORIES: Final = 150
 """How many memories an opening is chosen from: the newest, and the newest of each standing category."""
 
@@ -71,11 +84,6 @@ class OpeningBuilder:
         validity = await self._storage.ledger.validity(scope.key, today)
         read = await self._storage.documents.read(scope, MEMORY_FILE)
         lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
-        try:
-            about = await self._about(session, validity, today)
-            joined = [(scope.kind, await self._joined(scope, today)) for scope in session.who.joined]
-        except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
-            about, joined = None, []
         records = await self._storage.ledger.memories(scope.key, [block.id for block in lines])
         known = {
             identity: LineFacts(
@@ -87,6 +95,12 @@ class OpeningBuilder:
             for identity, record in records.items()
         }
         memory = [block for block in lines_that_hold(lines, known, validity) if not in_context(block.id, block.text)]
+        places: Mapping[str, int] = {}
+        try:
+            about, places = await self._placed(await self._about(session, validity, today), memory, known)
+            joined = [(scope.kind, await self._joined(scope, today)) for scope in session.who.joined]
+        except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
+            about, joined = None, []
         coming = await self._coming(session, validity, today) if about is not None else []
         related = await self._related(scope, queries_of(last), settings.max_found, validity, now)
         material = Material(
@@ -101,6 +115,7 @@ class OpeningBuilder:
             joined=[
                 (kind, [each for each in memories if not in_context(each.id, each.text)]) for kind, memories in joined
             ],
+            places=places,
         )
         opening = compose(
             material,
@@ -127,20 +142,27 @@ class OpeningBuilder:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
             quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages], today)
             sides = own_words_of(quotable)
-        about = await self._telling(profile(memories, passages, sides, self._runtime.day_of))
+        about = profile(memories, passages, sides, self._runtime.day_of)
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(_permitted, about)
 
-    async def _telling(self, about: list[OpeningMemory]) -> list[OpeningMemory]:
-        """Return what is known about the user without those of their own words that tell nothing of them.
+    async def _placed(
+        self, about: list[OpeningMemory], lines: Sequence[Block], known: Mapping[str, LineFacts]
+    ) -> tuple[list[OpeningMemory], Mapping[str, int]]:
+        """Return what is known about the user without what MEMORY.md says or what tells nothing, and all their places.
 
-        It is in rounds of its subjects if all vectors were there in time.
+        There are no places where a vector was not there in time.
         """
-        texts = [each.text for each in about if not each.is_wish]
+        about = await compute(fresh, about, Told(block.text for block in lines))
+        placed = [block.text for block in lines if (of := known.get(block.id)) and not traits_of(of.category).directive]
+        texts = list(dict.fromkeys([*placed, *(each.text for each in about if not each.is_wish)]))
         encoder, vectors = await self._storage.recaller.encoded(texts, _SEARCH_SECONDS) if texts else ("", [])
         vectors_of = {text: vector.tolist() for text, vector in zip(texts, vectors, strict=True) if vector is not None}
-        return await compute(_most_telling, about, vectors_of, encoder)
+        worth = await compute(_worth_of, vectors_of, encoder)
+        telling = [each for each in about if each.marks is None or each.text not in worth or worth[each.text].value > 0]
+        places = in_rounds(worth) if all(text in worth for text in texts) else {}
+        return sorted(telling, key=lambda each: places.get(each.text, -1)), places
 
     async def _coming(self, session: Session, validity: Validity, today: Today) -> list[Ahead]:
         """Return what is ahead, the soonest first."""
@@ -196,19 +218,17 @@ class OpeningBuilder:
         return opening_memories(list(hits.values())[:limit], self._runtime.day_of)
 
 
-def _most_telling(
-    about: Sequence[OpeningMemory], vectors: Mapping[str, Sequence[float]], encoder: str
-) -> list[OpeningMemory]:
-    """Return what is known about the user as `_telling` does. vectors: by text; encoder: the name of their maker."""
-    idle: set[str] = set()
-    worth: dict[str, tuple[str, float]] = {}
+def _worth_of(vectors: Mapping[str, Sequence[float]], encoder: str) -> dict[str, Worth]:
+    """Return what lines are worth in an opening. vectors: by text; encoder: the name of their maker."""
+    worth = {}
     for text, vector in vectors.items():
         meaning, subject = meaning_of(text, vector, encoder), subject_of(vector, encoder)
         if meaning and subject:
-            worth[text] = subject.name, meaning.keep + _LASTING_WEIGHS * subject.lasting
-            idle |= set() if meaning.tells else {text}
-    telling = [each for each in about if each.marks is None or each.text not in idle]
-    return in_rounds(telling, worth) if all(each.is_wish or each.text in worth for each in telling) else telling
+            # What is about the replies and wishes nothing is a courtesy: "I'll keep that in mind".
+            tells = meaning.tells and (subject.name not in _OF_REPLIES or meaning.wishes)
+            value = meaning.keep - _WISH_WEIGHS * meaning.wish + _LASTING_WEIGHS * subject.lasting
+            worth[text] = Worth(subject.name, value / (_LINE_WEIGHS + line_cost(text)) if tells else 0.0)
+    return worth
 
 
 def _only_permitted(ahead: Sequence[Ahead]) -> list[Ahead]:

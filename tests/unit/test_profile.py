@@ -1,8 +1,9 @@
 """What an opening tells about the user: wishes, then the rest in rounds of its subjects, and each thing once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gateway_memory.context.about_user import LastSession, OpeningMemory, in_rounds, profile
+from gateway_memory.context.about_user import LastSession, OpeningMemory, Worth, in_rounds, profile
+from gateway_memory.context.memory_block import LineFacts
 from gateway_memory.context.opening_text import Material, compose
 from gateway_memory.store.markdown import parse
 
@@ -140,24 +141,54 @@ def test_a_sentence_that_points_back_does_not_stand_without_the_one_before_it() 
     assert [each.text for each in about] == [texts[1]]
 
 
-def test_one_line_of_each_subject_stands_before_a_second_of_any_and_wishes_stay_where_they_are() -> None:
-    about = [
-        OpeningMemory(id=text, day="2026-03-01", text=text, is_wish=text.startswith("wish"))
-        for text in ("wish 1", "film 1", "film 2", "name", "film 3", "home 1", "home 2", "wish 2")
-    ]
+def test_one_line_of_each_subject_has_its_place_before_a_second_of_any_and_what_tells_nothing_comes_last() -> None:
     worth = {
-        "film 1": ("media", 1.0),
-        "film 2": ("media", 3.0),
-        "film 3": ("media", 2.0),
-        "name": ("name", 5.0),
-        "home 1": ("home", 4.0),
-        "home 2": ("home", 2.5),
+        "courtesy": Worth("style", 0.0),
+        "film 1": Worth("media", 1.0),
+        "film 2": Worth("media", 3.0),
+        "film 3": Worth("media", 2.0),
+        "name": Worth("name", 5.0),
+        "home 1": Worth("home", 4.0),
+        "home 2": Worth("home", 2.5),
     }
-    assert [each.text for each in in_rounds(about, worth)] == [
-        "wish 1",
-        *("name", "home 1", "film 2"),
-        *("home 2", "film 3"),
-        "film 1",
-        "wish 2",
-    ]
-    assert in_rounds([], {}) == []
+    assert in_rounds(worth) == {
+        text: place for place, text in enumerate(["name", "home 1", "film 2", "home 2", "film 3", "film 1", "courtesy"])
+    }
+    assert in_rounds({}) == {}
+
+
+def test_memory_md_and_the_rest_have_one_order_of_lines() -> None:
+    lines = [f"I told the file thing {number:02} of my garden" for number in range(40)]
+    words = [f"I told in passing thing {number:02} of my trade" for number in range(18)]
+    blocks = parse("\n".join(f"- {line}" for line in lines), file="MEMORY.md")
+    material = Material(
+        memory=blocks,
+        known={block.id: LineFacts(category="fact", high=True, at=1.0, day="2026-03-01") for block in blocks},
+        about=[OpeningMemory(id=f"e{number}u0", day="2026-03-01", text=text) for number, text in enumerate(words)],
+    )
+
+    def told(places: list[str]) -> tuple[int, int]:
+        of = {text: place for place, text in enumerate(places)}
+        text = opened(replace(material, places=of), 1000)
+        return text.count("of my garden"), text.count("of my trade")
+
+    of_file, in_passing = told([*words, *lines])
+    assert in_passing == len(words)
+    assert of_file > 0, "what is left belongs to the next best"
+    by_turns = [text for pair in zip(lines, words, strict=False) for text in pair]
+    more_of_file, _ = told([*by_turns, *lines[len(words) :]])
+    most_of_file, quarter = told([*lines, *words])
+    assert of_file <= more_of_file < most_of_file
+    assert quarter > 0, "however good the lines of MEMORY.md are"
+
+
+def test_the_best_line_of_memory_md_is_told_however_old_it_is() -> None:
+    lines = [f"note {number:02} {'word ' * 20}" for number in range(60)]
+    blocks = parse("\n".join(f"- {line}" for line in lines), file="MEMORY.md")
+    known = {
+        block.id: LineFacts(category="fact", high=True, at=float(number), day="2026-03-01")
+        for number, block in enumerate(blocks)
+    }
+    places = {block.text: number for number, block in enumerate(blocks)}
+    assert "note 00" not in opened(Material(memory=blocks, known=known), 1000)
+    assert "note 00" in opened(Material(memory=blocks, known=known, places=places), 1000)
