@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _MOST_STRANGE: Final = 5.0
+_SURE: Final = 2.0  # log-odds
 
 
 def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
@@ -34,6 +35,14 @@ def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
     odds = float(np.vecdot(weights, vector)) + intercept
     own = int(query.wants and odds >= 0)
     return replace(query, selves=max(query.selves, own), strange=min(max(-odds, 0.0), _MOST_STRANGE))
+
+
+def own_share(vector: "Floats", encoder: str) -> float:
+    """Return how surely a question asks for what its asker has told, from 0 to 1; 0 for another encoder's vector."""
+    if not _fits(vector, encoder):
+        return 0.0
+    intercept, weights = _direction()
+    return min(max(float(weights @ vector) + intercept, 0.0), _SURE) / _SURE
 
 
 def near_answer(vector: "Floats", encoder: str) -> "Floats":

@@ -38,10 +38,14 @@ class QueryVector:
         """Return the vector of the message without the turns before it."""
         return replace(self, preceding=())
 
+    @property
+    def own(self) -> Floats:
+        """The vector of what the message seeks, without the turns before it."""
+        return self.vector if self.sought is None else self.sought
+
     def toward(self, vector_sum: Floats, vectors: int) -> Floats:
         """Return the vector to compare with rows, less what all rows have in common, given the sum of their vectors."""
-        own = self.vector if self.sought is None else self.sought
-        return rank.message_vector(own, self.preceding, vector_sum, vectors)
+        return rank.message_vector(self.own, self.preceding, vector_sum, vectors)
 
     def products(self, rows: ScopeRows) -> Floats:
         """Return the product with each row."""

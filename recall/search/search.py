@@ -12,7 +12,7 @@ from recall.index.index import Index
 from recall.index.sampling import Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
-from recall.search.asker import near_answer, of_asker
+from recall.search.asker import near_answer, of_asker, own_share
 from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
 from recall.text.topics import QUESTION, STANDING, WIDE
@@ -44,8 +44,9 @@ class LexicalScores:
     """BM25 of every row of a scope.
 
     vector: of the message; None where it has none, or one of another encoder. terms: the message's own terms, with
-    their `idf`. most: the sum of all terms' weights. named: whether a row has a name that is in the message. allowed:
-    the rows that may be found; all_allowed: whether all may.
+    their `idf`. most: the sum of all terms' weights. named: whether a row has a name that is in the message. own: how
+    surely it asks for what its asker has told, from 0 to 1; 0 where it is named. allowed: the rows that may be found;
+    all_allowed: whether all may.
     """
 
     query: Query
@@ -58,6 +59,7 @@ class LexicalScores:
     idf: Floats
     most: float
     named: bool
+    own: float
 
 
 class BestHits(NamedTuple):
@@ -129,6 +131,7 @@ def lexical_scores(
         idf=idf[: query.own],
         most=most,
         named=named,
+        own=own_share(vector.vector, index.encoder) if vector is not None and query.wants and not named else 0.0,
     )
 
 
@@ -246,7 +249,7 @@ def _assisted(
     terms: Terms,
 ) -> NDArray[np.int64]:
     """Rank the candidates as in an assistant's log, in place, and return them, best first."""
-    cosines = index.scale.cosines(Candidates.of(lexical.rows, best).cosines(vector.vector))
+    cosines = index.scale.cosines(Candidates.of(lexical.rows, best).cosines(vector.own))
     scores[best] += rank.WEIGHTS["assisted meaning"] * np.maximum(cosines, 0)
     terms.added("meaning", scores)
     scores[best] += rank.WEIGHTS["lecture"] * lexical.rows.constants().lectures[best]
@@ -342,7 +345,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     rows, query, constants = lexical.rows, lexical.query, lexical.rows.constants()
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
-    scores *= rank.WEIGHTS["words"]
+    scores *= rank.WEIGHTS["words"] + lexical.own * rank.WEIGHTS["own words"]
     scores = rank.with_adjacent(scores, constants.adjacent)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
@@ -350,13 +353,18 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
         if embedded is None or embedded.any():
             products = index.scale.less_common(vector.products(rows), rank.common_share(rows.vectors))
             cosines = rank.scaled(products, embedded, rank.LEAST_MEANING_RANGE)
-            cosines *= rank.WEIGHTS["meaning with context" if vector.preceding else "meaning"]
+            weight = rank.WEIGHTS["meaning with context" if vector.preceding else "meaning"]
+            cosines *= weight + lexical.own * rank.WEIGHTS["own meaning"]
             scores += cosines
     terms.added("meaning", scores)
     if not query.looks_back:
         scores += constants.recency * np.float32(rank.ASKED_RECENCY_SHARE if asked else 1)
         terms.added("recency", scores)
     scores += constants.standing
+    if lexical.own:
+        scores += (
+            lexical.own * rank.WEIGHTS["own reply"] * (rows.episodes.values & (rows.importance.values < REPLIES_BELOW))
+        )
     terms.added("form", scores)
     if query.own and constants.has_speakers:
         scores += rank.WEIGHTS["speaker"] * np.isin(rows.speakers.values, lexical.terms)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall.encoding.encoder import bundled_encoder
-from recall.search.asker import near_answer, of_asker
+from recall.search.asker import near_answer, of_asker, own_share
 from recall.search.query import Query, prepare_query
 
 
@@ -57,3 +57,19 @@ def test_a_question_moves_towards_its_answer(question: str, answer: str, beside:
 def test_another_encoders_question_stays_where_it_is() -> None:
     vector = bundled_encoder().encode(["what's my trade?"])[0]
     assert near_answer(vector, "another") is vector
+
+
+@pytest.mark.parametrize(
+    ("message", "own"),
+    [
+        ("what do I do for a living?", True),
+        ("我是干哪行的？", True),
+        ("when was the first escalator built", False),
+        ("猫为什么怕黄瓜", False),
+    ],
+)
+def test_a_question_of_its_asker_is_told_from_one_of_the_world(message: str, *, own: bool) -> None:
+    encoder = bundled_encoder()
+    share = own_share(encoder.encode([message])[0], encoder.name)
+    assert share > 0.5 if own else share == 0
+    assert own_share(encoder.encode([message])[0], "another") == 0
