@@ -83,8 +83,8 @@ def worth(message: Message, **lines: "Floats | Flags") -> "Floats":
 
     lines: their features, one value for each. cosine: 0 or more. coverage: of the message. behind: how far the rank is
     behind the best one's. lecture: a part of a long reply. passage: of what was said. telling: how much a passage of
-    the user tells of them, 0 to 1. reply: the assistant said it. borrowed: a text to be translated, a story and the
-    like, or the reply to it.
+    the user tells of them, 0 to 1. reply: the assistant said it. own: how surely its asker told what the message asks
+    of them, 0 to 1. borrowed: a text to be translated, a story and the like, or the reply to it.
     """
     whole = _WORTH["always"] + _WORTH["lead"] * message.lead + _WORTH["selves"] * math.log1p(message.selves)
     whole += _WORTH["assisted"] * message.assisted
@@ -95,6 +95,7 @@ def worth(message: Message, **lines: "Floats | Flags") -> "Floats":
         + _WORTH["lecture"] * lines["lecture"]
         + _WORTH["passage"] * lines["passage"]
         + _WORTH["telling"] * lines["telling"]
+        + _WORTH["own"] * lines["own"]
         + _WORTH["borrowed"] * (message.leans == 0) * lines["borrowed"]
         + (_WORTH["reply"] + _WORTH["reminded"] * math.log1p(message.leans)) * lines["reply"]
         + _WORTH["assisted cosine"] * message.assisted * lines["cosine"]

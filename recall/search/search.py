@@ -315,6 +315,7 @@ def _worth(
     """Return `calibration.worth` of rows that have been reranked."""
     episodes, importance = lexical.rows.episodes.values[rows], lexical.rows.importance.values[rows]
     telling = np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW)
+    replies = episodes & (importance < REPLIES_BELOW)
     worth = calibration.worth(
         message,
         cosine=np.maximum(cosines, 0),
@@ -323,7 +324,8 @@ def _worth(
         lecture=lexical.rows.constants().lectures[rows],
         passage=episodes,
         telling=np.where(episodes, telling, 0),
-        reply=episodes & (importance < REPLIES_BELOW),
+        reply=replies,
+        own=np.float32(lexical.own) * ~replies,
         borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
     )
     # What was extracted from words that are found is of as much use as they are.
