@@ -8,6 +8,7 @@ __all__, __getattr__ = lazy(
     {
         "gateway_memory.ground.tables": ("has_han",),
         ".asked": ("asked_for",),
+        ".categories": ("CATEGORIES", "Category", "traits_of"),
         ".cleaning.clean": ("asked_secrets", "clean", "without_holes"),
         ".cleaning.hosts": ("answered", "spoken"),
         ".cleaning.injection": ("without_commands",),
@@ -56,9 +57,7 @@ __all__, __getattr__ = lazy(
         ".rules.naming": ("Named", "names_in", "own_name", "says_name"),
         ".settings": ("ExtractorSettings", "check_model"),
         ".types": (
-            "CATEGORIES",
             "Candidate",
-            "Category",
             "Cleaned",
             "Decision",
             "Doubt",
@@ -69,7 +68,6 @@ __all__, __getattr__ = lazy(
             "Turn",
             "Usage",
             "Verdict",
-            "traits_of",
         ),
     },
 )

@@ -3,6 +3,9 @@
 from gateway_memory.ground.tables import has_han as has_han
 
 from .asked import asked_for as asked_for
+from .categories import CATEGORIES as CATEGORIES
+from .categories import Category as Category
+from .categories import traits_of as traits_of
 from .cleaning.clean import asked_secrets as asked_secrets
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
@@ -78,9 +81,7 @@ from .rules.naming import own_name as own_name
 from .rules.naming import says_name as says_name
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
-from .types import CATEGORIES as CATEGORIES
 from .types import Candidate as Candidate
-from .types import Category as Category
 from .types import Cleaned as Cleaned
 from .types import Decision as Decision
 from .types import Doubt as Doubt
@@ -91,4 +92,3 @@ from .types import ModelError as ModelError
 from .types import Turn as Turn
 from .types import Usage as Usage
 from .types import Verdict as Verdict
-from .types import traits_of as traits_of

@@ -177,9 +177,6 @@ def _uncounted(schema: object) -> object:
     return schema
 
 
-# The SDKs do not validate answers: each field may be missing, or of any type.
-
-
 def _text_of(content: object) -> str:
     """Return the text of an answer's content: a string, or the text parts of a list; "" for anything else."""
     if isinstance(content, str):

@@ -14,7 +14,7 @@ from extractor import (
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.saver import Saver
-from gateway_memory.edge.prompts import is_chinese, is_significant
+from gateway_memory.edge.significance import is_chinese, is_significant
 from gateway_memory.errors import place_of
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
