@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from extractor import (
-    Seen,
-    Summary,
-    SummaryInput,
-)
+from extractor import Seen, Summary, SummaryInput
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.saver import Saver
