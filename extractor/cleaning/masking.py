@@ -17,7 +17,6 @@ from typing import Final
 from extractor.cleaning.columns import PATTERNS, TABLE
 from extractor.cleaning.secret_pairs import AFTER, BEFORE, Pair, behind, in_front
 
-_WORDS: Final = TABLE.sets("words")
 _GROUPS: Final = TABLE.sets("groups")
 
 

@@ -18,7 +18,6 @@ from .attributes import ROLES, exclude_each_other
 from .statement import Statement, clauses, read
 
 _TABLE: Final = table("merging")
-_PATTERNS: Final = _TABLE.patterns()
 _WORDS: Final = _TABLE.sets("words")
 _WEIGHTS: Final = _TABLE.numbers("weights")
 

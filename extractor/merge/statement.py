@@ -1,7 +1,4 @@
-"""Reads a statement: of whom it is, what about, which value it tells, and whether it gives a thing another value.
-
-The table has words for people, words of change, and attributes with one value at a time.
-"""
+"""Reads a statement, clause by clause: of whom it is, what about, and whether it withdraws or changes something."""
 
 import re
 import unicodedata
@@ -18,9 +15,6 @@ from extractor.tables import table
 
 _TABLE: Final = table("merging")
 _PATTERNS: Final = _TABLE.patterns()
-_WORDS: Final = _TABLE.sets("words")
-
-
 _TOKEN = re.compile(r"[a-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w.+#'-])*|[\u3400-\u9fff]+")
 _NAME = re.compile(
     r"(?<![A-Za-z])(?!(?:I|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber|Jan|Feb|Mar"
