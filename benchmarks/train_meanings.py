@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extractor.language.sentences import sentences
-from extractor.meaning import ACTS, NOTE, QUESTION, WORDS, Act, Kind, Part, direction_of, words_of
+from extractor.meaning import ACTS, NOTE, QUESTION, WORDS, Act, Kind, Part, bare, direction_of, words_of
 from extractor.parts import parts_of
 from recall.encoding.encoder import BundledEncoder
 
@@ -79,11 +79,11 @@ class Said:
     words: int = WORDS
 
     @classmethod
-    def of(cls, encoder: BundledEncoder, texts: list[str]) -> "Said":
-        """Encode texts."""
+    def of(cls, encoder: BundledEncoder, texts: list[str], encoded: list[str] | None = None) -> "Said":
+        """Encode texts. encoded: what has their vectors, where that is not the texts."""
         words = [(row, place, weight) for row, text in enumerate(texts) for place, weight in words_of(text).items()]
         rows, places, weights = (np.array(column) for column in zip(*words, strict=True))
-        return cls(VECTOR_WEIGHS * encode(encoder, texts), rows, places, weights.astype(np.float64))
+        return cls(VECTOR_WEIGHS * encode(encoder, encoded or texts), rows, places, weights.astype(np.float64))
 
     def those(self, which: Which) -> "Said":
         """Return some of the texts."""
@@ -194,12 +194,12 @@ def of_questions(rows: list[Row]) -> tuple[Which, Which]:
     return labelled, asks
 
 
-def of_parts(rows: list[Row]) -> dict[str, tuple[Which, Which]]:
+def of_parts(rows: list[Row]) -> tuple[Which, dict[Part, Which]]:
     """The same for what a part of a message does to the others. A change or what is borrowed may do it, too."""
     act = np.array([row["act"] for row in rows])
     own = np.isin(act, (*PART_OF, PART))
     used = own | np.array(["keep" in row for row in rows]) & ~np.isin(act, ("change", "borrowed", "suppose", "meta"))
-    return {name: (used, act == of_act) for of_act, name in PART_OF.items()}
+    return used, {name: act == of_act for of_act, name in PART_OF.items()}
 
 
 def report(said: Said, rows: list[Row]) -> None:
@@ -329,8 +329,12 @@ def main() -> None:
         directions["change"] = changes(encoder, pairs, [text for path in args.talk for text in talk(path)])
     for kind, (used, of_kind) in labels_of(rows).items():
         directions[kind] = fitted(said.those(used), of_kind[used])
-    for part, (used, of_part) in {QUESTION: of_questions(rows), **of_parts(rows)}.items():
-        directions[part] = fitted(said.those(used).folded(WORDS_OF_ACTS), of_part[used])
+    used, asks = of_questions(rows)
+    directions[QUESTION] = fitted(said.those(used).folded(WORDS_OF_ACTS), asks[used])
+    used, of_part = of_parts(rows)
+    texts = [row["text"] for row, each in zip(rows, used, strict=True) if each]
+    parts = Said.of(encoder, texts, list(map(bare, texts))).folded(WORDS_OF_ACTS)
+    directions |= {part: fitted(parts, which[used]) for part, which in of_part.items()}
     directions |= acts(said, rows)
     args.to.write_text("\n".join(lines_of(directions)) + "\n", "utf-8")
 

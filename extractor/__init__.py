@@ -15,7 +15,7 @@ __all__, __getattr__ = lazy(
         ".gate": ("LEAST_TELLING", "judge", "only_asks", "statements", "telling"),
         ".language.kind": ("is_greeting", "is_mostly_chinese", "is_small_talk"),
         ".language.sentences": ("LONGEST_READ", "sentences", "without_quotations"),
-        ".language.vocabulary": ("polarity", "statement_words"),
+        ".language.vocabulary": ("names_of_kind", "polarity", "statement_words"),
         ".meaning": (
             "TOLD_BESIDE",
             "Act",
@@ -23,6 +23,7 @@ __all__, __getattr__ = lazy(
             "Part",
             "asked_of_memory",
             "asks_by_itself",
+            "bare",
             "change_of",
             "clauses_of",
             "direction_in",
@@ -35,6 +36,7 @@ __all__, __getattr__ = lazy(
             "told_in_part",
             "understood",
         ),
+        ".merge.attributes": ("PERSONS",),
         ".merge.decide": ("WEIGHED", "decide", "differ", "says", "speak_of_the_same"),
         ".merge.doubt": ("ReviewMode", "doubt_of"),
         ".merge.statement": ("same_text", "without_withdrawn"),
@@ -53,8 +55,6 @@ __all__, __getattr__ = lazy(
         ".parts": ("as_taken_back", "parts_of"),
         ".rules.borrowed": ("own_words",),
         ".rules.extract": ("extract_rules",),
-        ".rules.name": ("NameKind",),
-        ".rules.naming": ("Named", "names_in", "own_name", "says_name"),
         ".settings": ("ExtractorSettings", "check_model"),
         ".types": (
             "Candidate",

@@ -23,6 +23,7 @@ from .language.kind import is_small_talk as is_small_talk
 from .language.sentences import LONGEST_READ as LONGEST_READ
 from .language.sentences import sentences as sentences
 from .language.sentences import without_quotations as without_quotations
+from .language.vocabulary import names_of_kind as names_of_kind
 from .language.vocabulary import polarity as polarity
 from .language.vocabulary import statement_words as statement_words
 from .meaning import TOLD_BESIDE as TOLD_BESIDE
@@ -31,6 +32,7 @@ from .meaning import Meaning as Meaning
 from .meaning import Part as Part
 from .meaning import asked_of_memory as asked_of_memory
 from .meaning import asks_by_itself as asks_by_itself
+from .meaning import bare as bare
 from .meaning import change_of as change_of
 from .meaning import clauses_of as clauses_of
 from .meaning import direction_in as direction_in
@@ -42,6 +44,7 @@ from .meaning import runs_of as runs_of
 from .meaning import subject_of as subject_of
 from .meaning import told_in_part as told_in_part
 from .meaning import understood as understood
+from .merge.attributes import PERSONS as PERSONS
 from .merge.decide import WEIGHED as WEIGHED
 from .merge.decide import decide as decide
 from .merge.decide import differ as differ
@@ -74,11 +77,6 @@ from .parts import as_taken_back as as_taken_back
 from .parts import parts_of as parts_of
 from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
-from .rules.name import NameKind as NameKind
-from .rules.naming import Named as Named
-from .rules.naming import names_in as names_in
-from .rules.naming import own_name as own_name
-from .rules.naming import says_name as says_name
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
 from .types import Candidate as Candidate

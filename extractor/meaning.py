@@ -73,6 +73,7 @@ _LONGEST_STEP: Final = 6
 # They are for ordinary talk, in which nine of ten messages hold nothing.
 _KEEP: Final = 0.8
 _KEEP_IN_PART: Final = 1.4  # of some clauses of a sentence, which asks or orders in others
+_KEEP_IN_NONE: Final = -3.0  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
 _IMPORTANT: Final = 3.0  # half of what is kept
 _KEEP_WITH_IT: Final = 1.0  # of more of them, of which those are a part
@@ -88,7 +89,7 @@ _WISH: Final = 0.2
 _NOTE: Final = -0.5
 _BORROWED: Final = 0.5
 _QUESTION: Final = 1.0
-_DOES: Final[Mapping[Part, float]] = {"unsays": -1.1, "mends": -1.7, "introduces": -0.5}
+_DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.1}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
 _OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
@@ -101,6 +102,7 @@ _CONFIDENCE: Final = 0.75
 _CONFIDENCE_NOTED: Final = 0.9
 _LONGEST_WHOLE: Final = 160  # characters
 _SHORTEST_RUN: Final = 4  # characters
+_AROUND: Final = " .,;:!?…。，；：！？、-–—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,16 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
     return Meaning(**{kind: odds[kind] for kind in get_args(Kind)}, question=odds[QUESTION], asks=asks)
 
 
+def bare(text: str) -> str:
+    """Return a text without the signs around it: what is kept of a sentence has the same vector as its part."""
+    return text.strip(_AROUND) or text
+
+
 def does_of(text: str, vector: Sequence[float], encoder: str, *, alone: bool = False) -> Part | None:
     """Return what a part of a message does to the others; None for nothing, or without the bundled encoder.
 
-    alone: it is a message of its own, and may do that to the one before it. It then must be plainer.
+    vector: of the `bare` text. alone: it is a message of its own, and may do that to the one before it. It then must be
+    plainer.
     """
     if encoder != _ENCODER or len(vector) != len(direction_of("change")[2]):
         return None
@@ -184,10 +192,10 @@ def _all_directed(vector: Sequence[float], words: Mapping[int, float]) -> dict[s
     import numpy as np
 
     names, steps, intercepts, of_vectors, of_words = _matrices()
-    scores = of_vectors @ np.asarray(vector, np.float64)
+    scores = np.vecdot(of_vectors, np.asarray(vector, np.float64))
     places, weights = np.fromiter(words, np.int64, len(words)), np.fromiter(words.values(), np.float64, len(words))
     for rows, numbers in of_words:
-        scores[rows] += numbers[:, places % numbers.shape[1]] @ weights
+        scores[rows] += np.vecdot(numbers[:, places % numbers.shape[1]], weights)
     odds: list[float] = (steps * scores + intercepts).tolist()
     return dict(zip(names, odds, strict=True))
 
@@ -230,7 +238,7 @@ def subject_of(vector: Sequence[float], encoder: str) -> Subject | None:
     intercepts, weights = _subjects()
     if encoder != _ENCODER or len(vector) != weights.shape[1]:
         return None
-    name = list(_LASTING)[int(np.argmax(weights @ np.asarray(vector, np.float64) + intercepts))]
+    name = list(_LASTING)[int(np.argmax(np.vecdot(weights, np.asarray(vector, np.float64)) + intercepts))]
     return Subject(name, _LASTING[name])
 
 
@@ -338,11 +346,16 @@ def clauses_of(text: str) -> list[str]:
     return clauses if len(clauses) > 1 else []
 
 
-def runs_of(text: str) -> list[str]:
-    """Return what stands in some neighbouring clauses of a text, but not in all: "he's my boss, mend this mail"."""
+def runs_of(text: str, meaning: Meaning | None) -> list[str]:
+    """Return what stands in some neighbouring clauses of a text, but not in all: "he's my boss, mend this mail".
+
+    meaning: of the text; [] where it tells hardly anything.
+    """
+    if meaning is None or meaning.keep < _KEEP_IN_NONE:
+        return []
     clauses = clauses_of(text)[:_MOST_CLAUSES]
     ends = range(1, len(clauses) + 1)
-    runs = ("".join(clauses[start:end]).strip(" ,;:，；：-–—") for end in ends for start in range(end))
+    runs = (bare("".join(clauses[start:end])) for end in ends for start in range(end))
     return [run for run in runs if len(run) >= _SHORTEST_RUN and run != text] if clauses else []
 
 

@@ -28,6 +28,8 @@ def marks_of_change() -> Mapping[Mark, re.Pattern[str]]:
     return {cast("Mark", kind): re.compile("|".join(parts), re.IGNORECASE) for kind, parts in sources.items()}
 
 
+PERSONS: Final = _TABLE.words("persons")
+"""Words for people: "sister", "boss", 妹妹."""
 _PERSONS: Final = _TABLE.sets("persons")
 ROLES: Final = frozenset(map(stem, _PERSONS["roles"]))
 PEOPLE: Final = ROLES | frozenset(map(stem, _PERSONS["people"]))

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from itertools import chain
 from typing import Final
 
-from extractor import says_name
+from gateway_memory.browsing.names.naming import says_name
 from gateway_memory.browsing.sections import About, Changed, Line, Portrait, Sections, Topic, line_of, sections_of
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.context.blocks import told

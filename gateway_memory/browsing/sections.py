@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
-from extractor import Named, NameKind, names_in, own_name, same_text, traits_of
+from extractor import same_text, traits_of
+from gateway_memory.browsing.names.name import NameKind
+from gateway_memory.browsing.names.naming import Named, names_in, own_name
 from gateway_memory.ground.calendar import Span, day_span
 from gateway_memory.ground.holds import coming, is_history
 from gateway_memory.store.memory_record import UNWRITTEN, MemoryRecord

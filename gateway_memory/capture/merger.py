@@ -16,6 +16,7 @@ from extractor import (
     Part,
     as_taken_back,
     asked_for,
+    bare,
     differ,
     does_of,
     doubt_of,
@@ -98,8 +99,8 @@ class Merger:
         ]
         for number, (candidate, sentence) in enumerate(zip(candidates, said, strict=True)):
             kept = found[number]
-            if "part" in candidate.only_as and (kept is None or kept.only_as) and (runs := runs_of(sentence)):
-                of_runs = await self._meanings(runs, NEAREST_SECONDS)
+            if "part" in candidate.only_as and (kept is None or kept.only_as):
+                of_runs = await self._meanings(runs_of(sentence, meanings[sentence]), NEAREST_SECONDS)
                 found[number] = told_in_part(candidate, meanings[whole], of_runs) or kept
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
@@ -117,7 +118,7 @@ class Merger:
     async def _parts(self, message: str, parts: Sequence[range]) -> list[tuple[range, Part | None]]:
         """Return the parts of a message, each with what it does to the others; nothing where its vector is late."""
         lines = [one_line(message[part.start : part.stop]) for part in parts]
-        encoder, vectors = await self._storage.recaller.encoded(lines, NEAREST_SECONDS)
+        encoder, vectors = await self._storage.recaller.encoded([bare(line) for line in lines], NEAREST_SECONDS)
         return [
             (part, None if vector is None else does_of(line, vector.tolist(), encoder))
             for part, line, vector in zip(parts, lines, vectors, strict=True)
@@ -128,7 +129,7 @@ class Merger:
         if len(message) > _LONGEST_LEANING:
             return None
         line = one_line(message)
-        encoder, (vector,) = await self._storage.recaller.encoded([line], NEAREST_SECONDS)
+        encoder, (vector,) = await self._storage.recaller.encoded([bare(line)], NEAREST_SECONDS)
         return None if vector is None else does_of(line, vector.tolist(), encoder, alone=True)
 
     async def near(

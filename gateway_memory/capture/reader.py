@@ -223,7 +223,7 @@ class Reader:
         invented = [
             candidate
             for candidate, one, other in zip(apart, vectors[::2], vectors[1::2], strict=True)
-            if one is not None and other is not None and float(one @ other) < _UNRELATED
+            if one is not None and other is not None and float(one.dot(other)) < _UNRELATED
         ]
         self._runtime.metrics.count("extraction.batch.left_out.not_said", len(invented))
         return [candidate for candidate in candidates if candidate not in invented]

@@ -71,7 +71,7 @@ def scale_of(vectors: NDArray[Any]) -> Scale:
     half = len(SAMPLES) // 2
     scales = []
     for part in (vectors[:half], vectors[half:]):
-        near = np.asarray(part[0::2] @ part[1::2].T, np.float64)
+        near = np.asarray(np.vecdot(part[0::2, None], part[None, 1::2]), np.float64)
         related = float(np.trace(near)) / len(near)
         unrelated = (float(near.sum()) - float(np.trace(near))) / (near.size - len(near))
         scales.append(Scale(round(unrelated, 4), round(related, 4)))

@@ -103,14 +103,14 @@ def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats,
     vector = own
     if preceding:
         fading = np.array([CONTEXT_FADING**age for age in range(len(preceding))], np.float32)
-        context = fading @ np.array(preceding, np.float32)
+        context = np.vecdot(np.array(preceding, np.float32).T, fading)
         vector = vector + context * np.float32(CONTEXT_WEIGHT / max(_length(context), 1e-6))
         vector /= np.float32(max(_length(vector), 1e-6))
     return vector - vector_sum * np.float32(COMMON_SHARE / (vectors + SUPPOSED_ROWS))
 
 
 def _length(vector: Floats) -> float:
-    return math.sqrt(float(vector @ vector))
+    return math.sqrt(float(np.vecdot(vector, vector)))
 
 
 def common_share(vectors: int) -> float:

@@ -31,7 +31,7 @@ def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
     intercept, weights = _direction()
     if not _fits(vector, encoder):
         return query
-    odds = float(weights @ vector) + intercept
+    odds = float(np.vecdot(weights, vector)) + intercept
     own = int(query.wants and odds >= 0)
     return replace(query, selves=max(query.selves, own), strange=min(max(-odds, 0.0), _MOST_STRANGE))
 
@@ -41,7 +41,7 @@ def near_answer(vector: "Floats", encoder: str) -> "Floats":
     if not _fits(vector, encoder):
         return vector
     read, added = _map()
-    moved = vector + (read @ vector) @ added
+    moved = vector + np.vecdot(added.T, np.vecdot(read, vector))
     unit: Floats = (moved / max(float(np.linalg.norm(moved)), 1e-6)).astype(np.float32)
     return unit
 

@@ -118,31 +118,37 @@ class Candidates:
         # A repeated term counts once.
         shares = np.zeros((len(self.counts), len(terms)), np.float32)
         shares[self._row_of_each_term()[known], at[known]] = 1 / whole
-        covered: Floats = shares @ weights
+        covered: Floats = np.vecdot(shares, weights)
         return covered
 
     def cosines(self, vector: Floats) -> Floats:
         """Return each row's cosine with a unit vector; -1 where a row has no vector yet."""
-        return np.where(self.embedded, self.vectors @ vector, np.float32(-1))
+        return np.where(self.embedded, np.vecdot(self.vectors, vector), np.float32(-1))
 
     def alike(self, scale: Scale) -> NDArray[np.bool_]:
         """Return which rows are near-duplicates, (rows, rows)."""
         known, at = np.unique(self.terms, return_inverse=True)
         has_term = np.zeros((len(self.counts), len(known)), np.float32)
         has_term[self._row_of_each_term(), at] = 1
-        both = has_term @ has_term.T
+        both = _products(has_term)
         each = has_term.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         near: NDArray[np.bool_] = overlap > _SAME_WORDS
         if np.count_nonzero(near) == np.count_nonzero(near.diagonal()):  # no two rows, as mostly
             return near
         embedded = self.embedded[:, None] & self.embedded[None, :]
-        meaning = scale.cosines(self.vectors @ self.vectors.T)
+        meaning = scale.cosines(_products(self.vectors))
         same: NDArray[np.bool_] = np.where(embedded, near & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE)
         return same
 
     def _row_of_each_term(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(len(self.counts)), self.counts)
+
+
+def _products(rows: Floats) -> Floats:
+    """Return the product of each row with each, (rows, rows)."""
+    products: Floats = np.vecdot(rows[:, None], rows[None])
+    return products
 
 
 # A memory and the words of the turn that it was extracted from: they rank together, and are one hit.

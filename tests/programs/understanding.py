@@ -16,6 +16,7 @@ from extractor import (
     as_taken_back,
     asked_for,
     asked_of_memory,
+    bare,
     clauses_of,
     does_of,
     extract_rules,
@@ -60,7 +61,7 @@ def telling(given: SummaryInput) -> SummaryInput:
 @cache
 def does(part: str, encoder: str = "") -> Part | None:
     """What a part of a message does to the others."""
-    return does_of(_line(part), vector_of(_line(part)), encoder or _bundled().name)
+    return does_of(_line(part), vector_of(bare(_line(part))), encoder or _bundled().name)
 
 
 def asked(message: str) -> tuple[Act | None, bool]:
@@ -80,7 +81,8 @@ def kept(message: str, *, encoder: str = "") -> list[Candidate]:
     for each in with_unread(turn, extract_rules(turn)):
         content, sentence = _line(each.content), _line(each.sentence or each.content)
         candidate = understood(each, told(content, encoder), told(sentence, encoder), whole)
-        if "part" in each.only_as and (candidate is None or candidate.only_as) and (runs := runs_of(sentence)):
+        if "part" in each.only_as and (candidate is None or candidate.only_as):
+            runs = runs_of(sentence, told(sentence, encoder))
             candidate = told_in_part(each, whole, {run: told(run, encoder) for run in runs}) or candidate
         found.append(candidate)
     if any(found) and (parts := parts_of(message)):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from extractor import Named, names_in, own_name, says_name
+from gateway_memory.browsing.names.naming import Named, names_in, own_name, says_name
 
 WEEKS = Path(__file__).parents[2] / "benchmarks" / "weeks"
 

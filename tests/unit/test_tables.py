@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import extractor.tables
-import gateway_memory.capture
-import gateway_memory.store
 import recall.tables
+from gateway_memory import capture, store
+from gateway_memory.browsing import names
 from gateway_memory.ground.tables import Table
 
 TABLES = sorted(
     path
-    for package in (extractor.tables, gateway_memory.capture, gateway_memory.store, recall.tables)
+    for package in (extractor.tables, names, capture, store, recall.tables)
     for path in Path(str(package.__file__)).parent.glob("*.txt")
     if path.name not in ("alike.txt", "simplified.txt")  # groups of words, pairs of characters; without heads
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from extractor.language.vocabulary import names_of_kind
+from extractor import names_of_kind
 from gateway_memory.ground.tables import has_han
 
 from .name import WORDS, Found, NameKind, quoted

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor.language.vocabulary import names_of_kind
+from extractor import names_of_kind
 from gateway_memory.ground.tables import has_han
 
+from .chinese import is_own, names_zh, relations_zh, unfit
+from .english import names_en, relations_en
 from .name import KEPT, PATTERNS, PETS, WORDS, Found, NameKind
-from .names_en import names_en, relations_en
-from .names_zh import is_own, names_zh, relations_zh, unfit
 
 _REPEATED: Final = 0.5
 """How much each further sentence adds of what it tells of a name."""

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from extractor.tables import table
-from gateway_memory.ground.tables import has_han
+from extractor import PERSONS
+from gateway_memory.ground.tables import has_han, tables_in
 
 NameKind: TypeAlias = Literal["person", "pet", "place", "project", "topic"]
 
-_TABLE: Final = table("naming")
+_TABLE: Final = tables_in(__file__)("naming")
 _WEIGHTS: Final = _TABLE.numbers("weights")
 WORDS: Final = _TABLE.sets("words")
 PATTERNS: Final = _TABLE.patterns()
@@ -19,7 +19,7 @@ KEPT: Final = 3.0
 LONGEST: Final = 60
 """Characters of a name."""
 PETS: Final = WORDS["pets"]
-KIN: Final = WORDS["kin"] | {word for word in table("merging").words("persons") if word.isascii()} - PETS
+KIN: Final = WORDS["kin"] | {word for word in PERSONS if word.isascii()} - PETS
 _BESIDE_QUOTATION: Final = 12
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from extractor.language.vocabulary import names_of_kind
+from extractor import names_of_kind
 
 from .name import KEPT, KIN, LONGEST, PETS, WORDS, Found, NameKind, quoted
 

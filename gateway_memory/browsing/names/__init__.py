@@ -1,0 +1,1 @@
+"""Names that memories tell: the people, pets, places and projects of a portrait."""
