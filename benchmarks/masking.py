@@ -19,8 +19,9 @@ from typing import Any, Final
 import numpy as np
 
 from extractor import clean
-from extractor.cleaning.masking import WEIGHTS as CURRENT
-from extractor.cleaning.masking import Pair, pairs
+from extractor.cleaning.masking import pairs
+from extractor.cleaning.secret_pairs import WEIGHTS as CURRENT
+from extractor.cleaning.secret_pairs import Pair
 
 ROOT: Final = Path(__file__).parents[1]
 CORPUS: Final = Path(__file__).with_suffix(".jsonl")

@@ -21,9 +21,10 @@ import pyjson5
 
 import gateway_memory
 from gateway_memory.blocking import BlockingMemory
-from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.calls.placing import PlacingCalls
+from gateway_memory.calls.sessions import SessionCalls
+from gateway_memory.calls.turns import TurnCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
@@ -171,7 +172,8 @@ def python_calls(language: Language) -> Iterator[str]:
         yield from _described(gateway_memory.GatewayMemory)
     for title, in_chinese, group in (
         ("A whole reply", "完成一次回复", ReplyingCalls),
-        ("In a conversation", "对话之中", ConversationCalls),
+        ("Who speaks: sessions", "谁在说话：会话", SessionCalls),
+        ("For each message", "每条消息", TurnCalls),
         ("A context that stays where it was put", "位置固定的上下文", PlacingCalls),
         ("Asking and saving", "查询和保存", MemoryCalls),
     ):

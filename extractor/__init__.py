@@ -8,6 +8,7 @@ __all__, __getattr__ = lazy(
     {
         "gateway_memory.ground.tables": ("has_han",),
         ".asked": ("asked_for",),
+        ".categories": ("CATEGORIES", "Category", "traits_of"),
         ".cleaning.clean": ("asked_secrets", "clean", "without_holes"),
         ".cleaning.hosts": ("answered", "spoken"),
         ".cleaning.injection": ("without_commands",),
@@ -35,9 +36,10 @@ __all__, __getattr__ = lazy(
             "told_in_part",
             "understood",
         ),
+        ".merge.attributes": ("PERSONS",),
         ".merge.decide": ("WEIGHED", "decide", "differ", "says", "speak_of_the_same"),
         ".merge.doubt": ("ReviewMode", "doubt_of"),
-        ".merge.statement": ("PERSONS", "same_text", "without_withdrawn"),
+        ".merge.statement": ("same_text", "without_withdrawn"),
         ".merge.unread": ("points_back", "stands_alone", "with_unread"),
         ".model.model": ("Extraction", "Model"),
         ".model.permission": (
@@ -55,9 +57,7 @@ __all__, __getattr__ = lazy(
         ".rules.extract": ("extract_rules",),
         ".settings": ("ExtractorSettings", "check_model"),
         ".types": (
-            "CATEGORIES",
             "Candidate",
-            "Category",
             "Cleaned",
             "Decision",
             "Doubt",
@@ -68,7 +68,6 @@ __all__, __getattr__ = lazy(
             "Turn",
             "Usage",
             "Verdict",
-            "traits_of",
         ),
     },
 )

@@ -3,6 +3,9 @@
 from gateway_memory.ground.tables import has_han as has_han
 
 from .asked import asked_for as asked_for
+from .categories import CATEGORIES as CATEGORIES
+from .categories import Category as Category
+from .categories import traits_of as traits_of
 from .cleaning.clean import asked_secrets as asked_secrets
 from .cleaning.clean import clean as clean
 from .cleaning.clean import without_holes as without_holes
@@ -41,6 +44,7 @@ from .meaning import runs_of as runs_of
 from .meaning import subject_of as subject_of
 from .meaning import told_in_part as told_in_part
 from .meaning import understood as understood
+from .merge.attributes import PERSONS as PERSONS
 from .merge.decide import WEIGHED as WEIGHED
 from .merge.decide import decide as decide
 from .merge.decide import differ as differ
@@ -48,7 +52,6 @@ from .merge.decide import says as says
 from .merge.decide import speak_of_the_same as speak_of_the_same
 from .merge.doubt import ReviewMode as ReviewMode
 from .merge.doubt import doubt_of as doubt_of
-from .merge.statement import PERSONS as PERSONS
 from .merge.statement import same_text as same_text
 from .merge.statement import without_withdrawn as without_withdrawn
 from .merge.unread import points_back as points_back
@@ -76,9 +79,7 @@ from .rules.borrowed import own_words as own_words
 from .rules.extract import extract_rules as extract_rules
 from .settings import ExtractorSettings as ExtractorSettings
 from .settings import check_model as check_model
-from .types import CATEGORIES as CATEGORIES
 from .types import Candidate as Candidate
-from .types import Category as Category
 from .types import Cleaned as Cleaned
 from .types import Decision as Decision
 from .types import Doubt as Doubt
@@ -89,4 +90,3 @@ from .types import ModelError as ModelError
 from .types import Turn as Turn
 from .types import Usage as Usage
 from .types import Verdict as Verdict
-from .types import traits_of as traits_of

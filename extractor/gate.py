@@ -12,13 +12,14 @@ from typing import Final
 
 from gateway_memory.ground.tables import simplified
 
+from .categories import traits_of
 from .language.kind import LONGEST_READ, is_chinese, is_greeting, is_small_talk, length_in_letters
 from .language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
 from .rules.extract import extract_rules
 from .rules.language import language_of
 from .settings import ExtractorSettings
 from .tables import table
-from .types import Reason, Turn, Verdict, traits_of
+from .types import Reason, Turn, Verdict
 
 _TABLE: Final = table("gate")
 _WORDS: Final = _TABLE.sets("words")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from gateway_memory.ground.tables import Table, simplified
 
+from .categories import traits_of
 from .language.sentences import PAUSE
 from .tables import table
-from .types import Candidate, traits_of
+from .types import Candidate
 
 if TYPE_CHECKING:
     import numpy as np

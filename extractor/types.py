@@ -1,10 +1,9 @@
-"""The extractor's values: the categories of memories, its input, the result of each step, and its errors."""
+"""The extractor's values: its input, the result of each step, and its errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from gateway_memory.ground.calendar import Span
 from gateway_memory.ground.holds import Holds
@@ -28,50 +27,6 @@ Reason: TypeAlias = Literal[
     "question_only",
     "uninformative",
 ]
-
-# The categories of memories, and what each of them means for the rest of the memory: the one table of both.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
-    """A kind of memory. A new one is a row of the table below; rules may make it, and models are asked for it.
-
-    meaning: how the model's prompt explains it, "" where its name says it.
-    standing: it tells how the assistant shall behave or what its user wants, until it is changed.
-    directive: it instructs the assistant, which only the owner may do.
-    recalled: it may be added to a prompt. announced: other sessions hear of it. distilled: it may move to MEMORY.md.
-    """
-
-    name: str
-    meaning: str = ""
-    standing: bool = False
-    directive: bool = False
-    recalled: bool = True
-    announced: bool = True
-    distilled: bool = True
-
-
-_TABLE: Final = (
-    Category(name="preference", standing=True),
-    Category(name="decision"),
-    Category(name="fact"),
-    Category(
-        name="instruction",
-        meaning="a standing wish about how the assistant should answer",
-        standing=True,
-        directive=True,
-    ),
-)
-CATEGORIES: Final[Mapping[str, Category]] = MappingProxyType({category.name: category for category in _TABLE})
-_UNKNOWN: Final = Category(name="")
-
-
-def traits_of(category: str) -> Category:
-    """Return what a category means; one that is unknown, as of a person's own line, has no special meaning."""
-    return CATEGORIES.get(category, _UNKNOWN)
-
-
-# The input, and the result of each step.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,10 +108,11 @@ class Broker(Protocol):
     ) -> AbstractAsyncContextManager[Link]:
         """Open a connection. Raises NotifierError if it can't be opened.
 
-        filters: the topics, in MQTT's form. keep: keep messages for this client id while it is disconnected, for
-        `expirySeconds`, and deliver them at its next connection. receive: is called on the event loop with topic and
-        payload of each message, in order; whether a client hears itself does not matter. refused: is called with the
-        reason when the broker refuses a message of ours.
+        filters: the topics, in MQTT's form, of which we use one sign: `+` for any name between two slashes. keep: keep
+        messages for this client id while it is disconnected, for `expirySeconds`, and deliver them at its next
+        connection. receive: is called on the event loop with topic and payload of each message, in order; whether a
+        client hears itself does not matter. refused: is called with the reason when the broker refuses a message of
+        ours.
         """
 
 

@@ -6,9 +6,10 @@ from gateway_memory.ground import lazy
 __all__, __getattr__ = lazy(
     __name__,
     {
-        ".bus": ("Bus", "Inbox", "Stream", "Subscription"),
+        ".bus": ("Bus", "Stream", "Subscription"),
         ".channels": ("Announcer", "BusChannel", "Channel"),
         ".events": ("Event", "MemoryChange", "NotifierError", "decode", "encode", "journal_of", "split"),
+        ".inbox": ("Inbox",),
         ".messages": ("DroppedError", "EventMessage"),
         ".mqtt": ("MqttBroker",),
         ".mqtt_login": ("Credentials", "LinkError", "credentials"),

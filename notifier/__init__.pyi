@@ -1,7 +1,6 @@
 # The public names by the module that has them. A test compares them with those of `__init__.py`.
 
 from .bus import Bus as Bus
-from .bus import Inbox as Inbox
 from .bus import Stream as Stream
 from .bus import Subscription as Subscription
 from .channels import Announcer as Announcer
@@ -14,6 +13,7 @@ from .events import decode as decode
 from .events import encode as encode
 from .events import journal_of as journal_of
 from .events import split as split
+from .inbox import Inbox as Inbox
 from .messages import DroppedError as DroppedError
 from .messages import EventMessage as EventMessage
 from .mqtt import MqttBroker as MqttBroker

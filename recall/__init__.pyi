@@ -9,10 +9,10 @@ from .rows.postgres import PostgresRows as PostgresRows
 from .rows.server import SEE as SEE
 from .rows.server import as_psycopg as as_psycopg
 from .rows.server import storable as storable
+from .rows.shards import SHARD as SHARD
+from .rows.shards import shard_of as shard_of
 from .rows.sql import Rows as Rows
 from .rows.sqlite import erase_scope as erase_scope
-from .rows.tables import SHARD as SHARD
-from .rows.tables import shard_of as shard_of
 from .rows.waiting import SilentError as SilentError
 from .rows.waiting import TimeoutConnection as TimeoutConnection
 from .rows.waiting import is_loss as is_loss

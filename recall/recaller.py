@@ -17,11 +17,12 @@ from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
 from recall.index_thread import IndexThread
 from recall.rows.replacement import prepare
+from recall.rows.shards import shard_of
 from recall.rows.sqlite import SqliteRows
-from recall.rows.tables import shard_of
 from recall.search.query import PRECEDING_TURNS
 from recall.settings import EmbedderSettings, RecallSettings, provider_of
-from recall.text.words import LONGEST_EMBEDDED, clean_text
+from recall.text.row_texts import LONGEST_EMBEDDED
+from recall.text.words import clean_text
 from recall.threads import SEARCH, WRITE
 from recall.types import (
     Entry,

@@ -58,8 +58,6 @@ def length_in_letters(text: str) -> int:
     return len(text) + (_LETTERS_TO_HAN - 1) * len(_HAN.findall(text))
 
 
-# Greetings, and small talk such as thanks and agreement, in English and Chinese.
-
 _LONGEST: Final = 200  # characters
 
 

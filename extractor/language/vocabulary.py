@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from extractor.tables import table
-from gateway_memory.ground.tables import signs_in
+from gateway_memory.ground.emoji import signs_in
 
 _TABLE: Final = table("things")
 _PATTERNS: Final = _TABLE.patterns()

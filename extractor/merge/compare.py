@@ -7,8 +7,6 @@ changes another speaks of the same thing, and says that it changes ("now", "gave
 import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from typing import Final, Literal
 
 from extractor.language.kind import is_chinese
@@ -16,43 +14,12 @@ from extractor.language.values import numbers_stated
 from extractor.language.vocabulary import polarity, statement_words
 from extractor.tables import table
 
-from .statement import ROLES, Statement, clauses, exclude_each_other, read
+from .attributes import ROLES, exclude_each_other
+from .statement import Statement, clauses, read
 
 _TABLE: Final = table("merging")
-_PATTERNS: Final = _TABLE.patterns()
 _WORDS: Final = _TABLE.sets("words")
 _WEIGHTS: Final = _TABLE.numbers("weights")
-
-
-# Compares statements of the same words in another order: "coffee over tea", "tea over coffee"; who owes whom.
-
-_NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-
-
-def turned(new: str, old: str) -> bool:
-    """Return whether a preference was reversed."""
-    rather, old_rather = _rather(new), _rather(old)
-    if not rather or not old_rather:
-        return False
-    first, second = statement_words(new[: rather.start()]), statement_words(new[rather.end() :])
-    old_first, old_second = statement_words(old[: old_rather.start()]), statement_words(old[old_rather.end() :])
-    risen, fallen = first - old_first, second - old_second
-    return bool(risen and fallen) and risen == old_second - second and fallen == old_first - first
-
-
-def swapped(new: str, old: str) -> bool:
-    """Return whether names have another order, other than in a list."""
-    places = {name[0]: name.start() for name in _NAME.finditer(old)}
-    shared = [name for name in _NAME.finditer(new) if name[0] in places]
-    return any(
-        places[one[0]] > places[other[0]] and not _PATTERNS["listed"].fullmatch(new, one.end(), other.start())
-        for one, other in pairwise(shared)
-    )
-
-
-@lru_cache(maxsize=512)  # a statement is compared with several others
-def _rather(text: str) -> re.Match[str] | None:
-    return (_PATTERNS["preferred"] if "prefer" in text.lower() else _PATTERNS["rather"]).search(text)
 
 
 _OF_CHANGE: Final = frozenset({"back", "change", "begin"})

@@ -11,15 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from extractor.categories import traits_of
 from extractor.language.kind import is_chinese, length_in_letters
 from extractor.language.values import numbers_of, numbers_stated
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.meaning import change_of
 from extractor.tables import table
-from extractor.types import Action, Candidate, Decision, Known, traits_of
+from extractor.types import Action, Candidate, Decision, Known
 
-from .compare import compared, relation, swapped, tells_of_change, turned
-from .statement import changed, clauses, predicate, read, same_text, says_now, slots
+from .attributes import slots
+from .compare import compared, relation, tells_of_change
+from .new_value import changed, predicate, says_now
+from .order import swapped, turned
+from .statement import clauses, read, same_text
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other

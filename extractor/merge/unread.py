@@ -13,8 +13,10 @@ from extractor.tables import table
 from extractor.types import Candidate, Turn
 from gateway_memory.ground.tables import has_han
 
+from .attributes import marks_of_change
 from .compare import length_of
-from .statement import marks_of_change, predicate, read
+from .new_value import predicate
+from .statement import read
 
 LONGEST_MESSAGE: Final = 150  # words: a longer one was mostly pasted
 SHORTEST, LONGEST = 3, 200  # characters of a sentence

@@ -16,6 +16,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any, Final
 
+from extractor.categories import CATEGORIES, traits_of
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.sentences import LONGEST_READ, sentences
@@ -25,7 +26,7 @@ from extractor.merge.unread import may_be, points_back, text_of
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import entities_of
 from extractor.tables import table
-from extractor.types import CATEGORIES, Candidate, Kept, Known, Turn, traits_of
+from extractor.types import Candidate, Kept, Known, Turn
 from gateway_memory.ground.calendar import day_span
 from gateway_memory.ground.holds import Holds, holds_of
 from gateway_memory.ground.tables import has_han

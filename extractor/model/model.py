@@ -18,7 +18,8 @@ from . import prompt
 from .answers import read_object
 from .evidence import Read, believed, pointed_at, retracted_of
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
-from .summary import SUMMARY_SCHEMA, Summary, SummaryInput, summary_message, summary_of
+from .summary import Summary, SummaryInput, summary_of
+from .summary_prompt import SUMMARY_SCHEMA, summary_message
 
 T = TypeVar("T")
 

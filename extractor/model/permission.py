@@ -7,11 +7,12 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+from extractor.categories import traits_of
 from extractor.cleaning.injection import commands_the_machine, readings, without
 from extractor.meaning import clauses_of
 from extractor.rules.extract import gives_instructions
 from extractor.tables import table
-from extractor.types import Candidate, Turn, traits_of
+from extractor.types import Candidate, Turn
 
 from .summary import Summary
 

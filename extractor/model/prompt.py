@@ -17,12 +17,13 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final
 
+from extractor.categories import CATEGORIES
 from extractor.cleaning.clean import clean
 from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
 from extractor.tables import table
-from extractor.types import CATEGORIES, Kept, Known, Turn
+from extractor.types import Kept, Known, Turn
 
 _PATTERNS: Final = table("believing").patterns()
 

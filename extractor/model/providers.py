@@ -5,8 +5,10 @@ The SDKs' own retries are off, because `Model` retries. Their errors are transla
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from extractor.settings import ExtractorSettings, provider_of
@@ -80,19 +82,40 @@ def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
     return name, model, key or _NO_KEY
 
 
-def _client(sdk: Any, name: str, key: str, settings: ExtractorSettings) -> Any:
-    return open_client(sdk, name, settings, key, _MOST_BYTES, lambda: ModelError("too_large"))
+class _OverSdk(ABC):
+    """A provider over an official SDK: both SDKs have the same names for a client and its errors."""
+
+    def __init__(self, name: str, model: str, key: str, settings: ExtractorSettings) -> None:
+        self._sdk: Any = import_module(name.lower())
+        self._error: type[Exception] = getattr(self._sdk, f"{name}Error")
+        self._model = model
+        self._client = open_client(
+            self._sdk, f"Async{name}", settings, key, _MOST_BYTES, lambda: ModelError("too_large")
+        )
+
+    async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
+        said = [{"role": role, "content": text} for role, text in messages]
+        try:
+            return await self._ask(system, said, schema, form)
+        except self._error as error:
+            raise _translated(error, self._sdk, form) from None
+        except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
+            raise
+        except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
+            raise ModelError("unreadable", retryable=True) from None
+
+    @abstractmethod
+    async def _ask(self, system: str, said: list[Any], schema: Mapping[str, object], form: Format) -> Answer: ...
+
+    async def close(self) -> None:
+        await self._client.close()
 
 
-class _OpenAI:
+class _OpenAI(_OverSdk):
     formats: tuple[Format, ...] = ("schema", "json", "text")
 
     def __init__(self, model: str, key: str, settings: ExtractorSettings) -> None:
-        import openai
-
-        self._sdk: Any = openai
-        self._model = model
-        self._client = _client(openai, "AsyncOpenAI", key, settings)
+        super().__init__("OpenAI", model, key, settings)
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
         # of OpenAI's own models refuse. Of a server of one's own, Ollama asks a model so not to think aloud.
         self._limit = "max_tokens" if settings.base_url else "max_completion_tokens"
@@ -100,10 +123,11 @@ class _OpenAI:
         if settings.base_url and not settings.api_key_env:
             self._asked["reasoning_effort"] = "none"
 
-    async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
+    async def _ask(self, system: str, said: list[Any], schema: Mapping[str, object], form: Format) -> Answer:
+        messages = [{"role": "system", "content": system}, *said]
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": "system", "content": system}, *({"role": r, "content": t} for r, t in messages)],
+            "messages": messages,
             self._limit: MAX_OUTPUT_TOKENS,
             **self._asked,
         }
@@ -114,60 +138,40 @@ class _OpenAI:
             request["response_format"] = {"type": "json_object"}
         try:
             response = await self._client.chat.completions.create(**request)
-            choice = response.choices[0]
-            # Where a server keeps a model's thoughts apart, some put the whole answer there.
-            said = (_field(choice.message, name) for name in ("content", "reasoning_content", "reasoning"))
-            text = next(filter(None, map(_text_of, said)), "")
-            usage = _usage(response, ("prompt_tokens", "completion_tokens"), str(request), text)
-            return Answer(text=text, truncated=choice.finish_reason == "length", usage=usage)
-        except self._sdk.OpenAIError as error:
+        except self._error as error:
             body = str(getattr(error, "body", ""))
-            if refused := [name for name in self._asked if name in body]:
-                self._asked = {name: value for name, value in self._asked.items() if name not in refused}
-                return await self.ask(system, messages, schema, form)
-            raise _translated(error, self._sdk, form) from None
-        except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
-            raise
-        except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
-            raise ModelError("unreadable", retryable=True) from None
+            refused = [name for name in self._asked if name in body]
+            if not refused:
+                raise
+            self._asked = {name: value for name, value in self._asked.items() if name not in refused}
+            return await self._ask(system, said, schema, form)
+        choice = response.choices[0]
+        # Where a server keeps a model's thoughts apart, some put the whole answer there.
+        texts = (_field(choice.message, name) for name in ("content", "reasoning_content", "reasoning"))
+        text = next(filter(None, map(_text_of, texts)), "")
+        usage = _usage(response, ("prompt_tokens", "completion_tokens"), str(request), text)
+        return Answer(text=text, truncated=choice.finish_reason == "length", usage=usage)
 
-    async def close(self) -> None:
-        await self._client.close()
 
-
-class _Anthropic:
+class _Anthropic(_OverSdk):
     formats: tuple[Format, ...] = ("schema", "text")  # it has no mode between the two
 
     def __init__(self, model: str, key: str, settings: ExtractorSettings) -> None:
-        import anthropic
+        super().__init__("Anthropic", model, key, settings)
 
-        self._sdk: Any = anthropic
-        self._model = model
-        self._client = _client(anthropic, "AsyncAnthropic", key, settings)
-
-    async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
+    async def _ask(self, system: str, said: list[Any], schema: Mapping[str, object], form: Format) -> Answer:
         request: dict[str, Any] = {
             "model": self._model,
             "system": system,
-            "messages": [{"role": role, "content": text} for role, text in messages],
+            "messages": said,
             "max_tokens": MAX_OUTPUT_TOKENS,
         }
         if form == "schema":
             request["output_config"] = {"format": {"type": "json_schema", "schema": _uncounted(schema)}}
-        try:
-            response = await self._client.messages.create(**request)
-            text = _text_of(response.content)
-            usage = _usage(response, ("input_tokens", "output_tokens"), str(request), text)
-            return Answer(text=text, truncated=response.stop_reason == "max_tokens", usage=usage)
-        except self._sdk.AnthropicError as error:
-            raise _translated(error, self._sdk, form) from None
-        except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
-            raise
-        except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
-            raise ModelError("unreadable", retryable=True) from None
-
-    async def close(self) -> None:
-        await self._client.close()
+        response = await self._client.messages.create(**request)
+        text = _text_of(response.content)
+        usage = _usage(response, ("input_tokens", "output_tokens"), str(request), text)
+        return Answer(text=text, truncated=response.stop_reason == "max_tokens", usage=usage)
 
 
 def _uncounted(schema: object) -> object:
@@ -175,9 +179,6 @@ def _uncounted(schema: object) -> object:
     if isinstance(schema, Mapping):
         return {word: _uncounted(meaning) for word, meaning in schema.items() if word not in _UNCOUNTED}
     return schema
-
-
-# The SDKs do not validate answers: each field may be missing, or of any type.
 
 
 def _text_of(content: object) -> str:

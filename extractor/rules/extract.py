@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from extractor.categories import traits_of
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.tables import table
-from extractor.types import Candidate, Turn, traits_of
+from extractor.types import Candidate, Turn
 
 from .borrowed import own_words
 from .language import LANGUAGES, Language, language_of

@@ -1,13 +1,12 @@
 """The calls that ask and save: whole replies, searches, commands, receipts, facts, summaries, and writes once."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import date, datetime
-from typing import Any, Final, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from gateway_memory.calls.calls import only_our_errors
-from gateway_memory.calls.conversation import speaking
 from gateway_memory.calls.placing import PlacingCalls
+from gateway_memory.calls.turns import speaking
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.commands.answers import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
@@ -25,15 +24,11 @@ from gateway_memory.store.journal.requests import Request, Work
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.plan import Receipt
 from notifier import Subscription
-from recall import RecallError
 
 log = get_logger(__name__)
 
 Answering = Callable[[str, Content], Awaitable[str]]
 """A model that answers: the text for the system prompt and the message to the reply."""
-
-
-_EMBED_SECONDS: Final = 60.0
 
 
 @only_our_errors
@@ -361,38 +356,6 @@ class MemoryCalls(PlacingCalls):
         opened = self._opened(session)
         await opened.starter.start(session)
         return await opened.distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
-
-    async def flush(self) -> None:
-        """Process all waiting turns now, complete the ends of sessions, and wait until search by meaning finds them.
-
-        Raises:
-            StoreError: something could not be written. It stays in the journal and is retried.
-        """
-        opened = self._opened()
-        await opened.lifecycle.completed()
-        await opened.processor.flush()
-        await opened.retention.keep()
-        try:
-            async with asyncio.timeout(_EMBED_SECONDS):
-                await opened.storage.episode_follower.finish()
-                await opened.storage.recaller.embedded()
-        except (TimeoutError, RecallError) as error:
-            log.warning("memory.flush_without_vectors", error=type(error).__name__)
-
-    async def retry(self) -> tuple[int, int]:
-        """Process the turns again on which the model failed, and wait for the result.
-
-        Returns the number of those turns, and the number on which the model failed again.
-
-        Raises:
-            StoreError: something could not be written.
-        """
-        opened = self._opened()
-        waiting = await opened.storage.turns.failed()
-        if waiting:
-            await opened.storage.turns.retry()
-            await self.flush()
-        return waiting, await opened.storage.turns.failed()
 
     async def once(
         self, request: Request, work: Work, *, unknown: Work | None = None, sure: bool = True

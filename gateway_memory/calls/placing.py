@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from extractor import spoken
 from gateway_memory.calls.calls import only_our_errors
-from gateway_memory.calls.conversation import ConversationCalls
+from gateway_memory.calls.turns import TurnCalls
 from gateway_memory.edge.content import Content, as_query, text_of
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope, is_name, shortened
@@ -39,7 +39,7 @@ class Placement:
 
 
 @only_our_errors
-class PlacingCalls(ConversationCalls):
+class PlacingCalls(TurnCalls):
     """Calls of hosts that send a conversation again with each request, or that keep what was put into it."""
 
     async def placed(self, session: Session) -> Placement:

@@ -5,11 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor import (
-    Candidate,
-    Turn,
-    judge,
-)
+from extractor import Candidate, Turn, judge
 from gateway_memory.capture.executor import Draft, as_turn, by_scope
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading

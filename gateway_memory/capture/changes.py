@@ -6,10 +6,7 @@ from typing import Final
 
 from extractor import Candidate, traits_of
 from gateway_memory.capture.asking import Answers
-from gateway_memory.capture.executor import (
-    PlanExecutor,
-    source_of,
-)
+from gateway_memory.capture.executor import PlanExecutor, source_of
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Changer, Merger
 from gateway_memory.capture.renamer import Renamer

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from extractor import (
-    Seen,
-    Summary,
-    SummaryInput,
-)
+from extractor import Seen, Summary, SummaryInput
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.saver import Saver
-from gateway_memory.edge.prompts import is_chinese, is_significant
+from gateway_memory.edge.significance import is_chinese, is_significant
 from gateway_memory.errors import place_of
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime

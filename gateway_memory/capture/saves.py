@@ -9,24 +9,14 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision
-from gateway_memory.capture.executor import (
-    Draft,
-    PlanExecutor,
-    decided,
-    drafted,
-    in_time,
-    known,
-    record_of_candidate,
-)
+from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
 from gateway_memory.ground.runtime import Runtime
 from gateway_memory.ground.threads import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
-from gateway_memory.store.plan import (
-    ReceiptLine,
-)
+from gateway_memory.store.plan import ReceiptLine
 from recall import Near
 
 _AT_ONCE: Final = 64

@@ -4,11 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from extractor import (
-    Cleaned,
-    clean,
-    without_holes,
-)
+from extractor import Cleaned, clean, without_holes
 from gateway_memory.capture.requests import PATTERNS
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from recall import render_block

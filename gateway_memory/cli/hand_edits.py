@@ -10,7 +10,8 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.ground.metrics import Metrics
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Documents, FileEdit, is_document
+from gateway_memory.store.document_store import Documents, FileEdit
+from gateway_memory.store.documents import is_document
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.patches import merged, patch_of

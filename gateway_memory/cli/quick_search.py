@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from gateway_memory.cli.options import Parser, add_whose, named_of, tell, whose_of
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.editors import settings_of, workspace_of, zone_of
+from gateway_memory.hooks.editors import workspace_of
+from gateway_memory.hooks.state import settings_of, zone_of
 
 _ROW: Final = ("text", "type", "score", "file", "at")
 

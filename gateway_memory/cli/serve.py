@@ -78,9 +78,6 @@ def run_token(args: argparse.Namespace) -> int:
     return 0
 
 
-# `gateway-memory page`: a link that signs a browser in to the page of the service.
-
-
 def run_page(args: argparse.Namespace) -> int:
     """Print a link to the page of the service that runs, or start one; returns the exit code."""
     config = load_config(args.config)
@@ -119,9 +116,6 @@ def _link(url: str, token: str) -> str | None:
             return f"{url}{json.load(response)['path']}" if response.status == http.client.OK else None
     except (OSError, ValueError, KeyError, http.client.HTTPException):
         return None
-
-
-# `gateway-memory mcp`: the memory as an MCP server over stdio, for a client that starts it.
 
 
 def run_mcp(args: argparse.Namespace) -> int:

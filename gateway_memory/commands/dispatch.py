@@ -10,6 +10,7 @@ from gateway_memory import parts
 from gateway_memory.capture.requests import request_in
 from gateway_memory.commands.answers import Answer, NotDone, phrase, shown
 from gateway_memory.commands.command import Command, CommandPorts, Option, Shell
+from gateway_memory.commands.digest import digest, digest_record
 from gateway_memory.commands.forgetting import clear, export, forget, forget_last, forget_named
 from gateway_memory.commands.memories import coming, coming_record, correct, list_memories, list_record, pin, remember
 from gateway_memory.commands.names import Names, Typed, behind_prefix
@@ -19,7 +20,7 @@ from gateway_memory.commands.restoring import restore
 from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.settings import link, pause, resume, switch, unlink
-from gateway_memory.commands.status import digest, digest_record, status, status_record
+from gateway_memory.commands.status import status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.errors import place_of
 from gateway_memory.ground import CATCH_UP_SECONDS

@@ -6,8 +6,6 @@ from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.session import FEATURES, Feature, Session
 
-# `/memory pause` and `resume`: whether a session is remembered. `on` and `off`: single features of it.
-
 
 async def pause(ports: CommandPorts, session: Session, _: str) -> str:
     """Keep nothing of this session from now on, and recall nothing in it."""
@@ -39,9 +37,6 @@ async def switch(ports: CommandPorts, session: Session, name: str, *, on: bool) 
         return phrase(session, "incognito")
     listed = phrase(session, "comma").join(features)
     return phrase(session, "switched_on" if on else "switched_off", features=listed)
-
-
-# `/memory link` and `/memory unlink`: one person over channels.
 
 
 async def link(ports: CommandPorts, session: Session, rest: str) -> str:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 TOOLS: Final = {name: (tool["description"], tool["argument"]) for name, tool in texts("tools").items()}
 """The tools that plugins in a gateway's process give its model: {name: (description, its one argument)}."""
 
-# The turns of a gateway that its memory has not taken yet, in order, on disk: for plugins in the gateway's process.
-
 LONGEST_TEXT: Final = 1_000_000
 """Characters. A longer text takes the memory longer than a turn has, so that it would wait for ever."""
 _CUT: Final = "\n[… {number} more characters were too long for the memory. 其余 {number} 个字符过长，记忆没有收下。]"
@@ -129,8 +127,6 @@ class Waiting:
         finally:
             os.close(descriptor)
 
-
-# The open memory of a gateway's process, for plugins that run it there.
 
 T = TypeVar("T")
 _RETRY_SECONDS: Final = 3.0

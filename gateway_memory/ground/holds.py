@@ -13,8 +13,11 @@ from functools import lru_cache
 from typing import Final
 
 from gateway_memory.ground.calendar import DECEMBER, Every, Span, day_span, month_of, season_of, year_of
-from gateway_memory.ground.dates import (
-    Mention,
+from gateway_memory.ground.dates import Mention, mentions, read_every
+from gateway_memory.ground.expressions import WEEKDAYS
+from gateway_memory.ground.notes import MONTHS, SEASONS, WEEKDAY_NAMES, every_of, note_of
+from gateway_memory.ground.tables import has_han
+from gateway_memory.ground.tense import (
     begins,
     clause_of,
     following,
@@ -23,14 +26,9 @@ from gateway_memory.ground.dates import (
     is_past,
     is_surely_past,
     is_told_today,
-    mentions,
-    read_every,
     returns,
     time_of,
 )
-from gateway_memory.ground.expressions import WEEKDAYS
-from gateway_memory.ground.notes import MONTHS, SEASONS, WEEKDAY_NAMES, every_of, note_of
-from gateway_memory.ground.tables import has_han
 
 _NOTE: Final = re.compile(r"\s*(?:[(]([^()（）]{4,160})[)]|（([^()（）]{4,160})）)\s*\Z")
 _ANY_WEEKDAY: Final = rf"(?:(?:{'|'.join(WEEKDAY_NAMES)}) )?"

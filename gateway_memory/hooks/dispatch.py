@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.ground.texts import json_of
-from gateway_memory.hooks.editors import (
-    MEMORY_FOLDER,
-    Editor,
-    HookInput,
-    limit_of,
-    project_of,
-    response_of,
-    workspace_of,
-)
+from gateway_memory.hooks.editors import MEMORY_FOLDER, Editor, limit_of, project_of, response_of, workspace_of
 from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.state import HookInput
 from gateway_memory.store.disk.workspace import private_folder
 
 if TYPE_CHECKING:
@@ -77,8 +70,8 @@ def _start(hook: "Hook", event: HookInput) -> str:
     """Return the opening of a session, and register the session with what it holds."""
     from extractor import is_mostly_chinese
     from gateway_memory.errors import StoreError
-    from gateway_memory.hooks.editors import register
     from gateway_memory.hooks.start import opening
+    from gateway_memory.hooks.state import register
     from gateway_memory.store.journal.in_place import JournalInPlace
 
     now, joined = time.time(), event.joined

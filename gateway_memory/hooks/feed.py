@@ -12,7 +12,7 @@ from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.observations import clip, observed, tags_of
 from gateway_memory.edge.session_key import session_types
 from gateway_memory.edge.transcript import EditorExchange, Part, read_exchanges
-from gateway_memory.hooks.editors import HookInput, hook_key
+from gateway_memory.hooks.state import HookInput, hook_key
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.sessions.session import FEATURES
 from gateway_memory.store.journal import opened

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import milliseconds_of
-from gateway_memory.edge.prompts import is_chinese, is_significant, much_happened
+from gateway_memory.edge.significance import is_chinese, is_significant, much_happened
 from gateway_memory.errors import UsageError
-from gateway_memory.hooks.editors import HookInput, hook_key, register
 from gateway_memory.hooks.feed import Reached, feed, read_last_message
+from gateway_memory.hooks.state import HookInput, hook_key, register
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal import opened
 from gateway_memory.store.journal.in_place import JournalInPlace

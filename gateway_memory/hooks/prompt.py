@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from extractor import is_greeting, is_small_talk, spoken
 from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.editors import HookInput, hook_key, zone_of
+from gateway_memory.hooks.state import HookInput, hook_key, zone_of
 from gateway_memory.store.journal.injected import open_injected
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from gateway_memory.context.memory_block import LineFacts
 from gateway_memory.context.opening_text import Material, Opening, compose, lines_that_hold, queries_of
 from gateway_memory.errors import StoreError
 from gateway_memory.ground.times import date_of, day_of
-from gateway_memory.hooks.editors import settings_of, zone_of
+from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import lines_of, told_lines
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own

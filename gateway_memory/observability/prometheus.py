@@ -42,9 +42,6 @@ class MetricsCollector(Collector):
         yield stages
 
 
-# `GET /metrics`: the metrics of all agents and of the service itself, as Prometheus reads them.
-
-
 class _Labelled(Collector):
     """The metrics of several collectors, each with the label `agent`."""
 

@@ -7,7 +7,8 @@ from typing import Literal
 
 from gateway_memory.ground.texts import decoded
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, is_writable
+from gateway_memory.store.document_store import FileEdit
+from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import Addition
 from gateway_memory.store.memory_record import MemoryRecord
 from gateway_memory.store.patches import Patch

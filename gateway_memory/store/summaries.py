@@ -68,20 +68,11 @@ def new_record_id(now: datetime) -> str:
     return f"sum-{now.astimezone(UTC):%H%M%S}{now.microsecond // 1000:03d}-{os.urandom(2).hex()}"
 
 
-def last_record(path: Path) -> dict[str, Any] | None:
-    """Return the newest record, skipping damaged and deleted ones; None if there is none.
+def last_of(stream: BinaryIO) -> dict[str, Any] | None:
+    """Return the newest record of an open file, skipping damaged and deleted ones; None if there is none.
 
     The file is read from its end, so the cost does not depend on its length.
     """
-    try:
-        with path.open("rb") as stream:
-            return last_of(stream)
-    except FileNotFoundError:
-        return None
-
-
-def last_of(stream: BinaryIO) -> dict[str, Any] | None:
-    """Return the newest record of an open file, as `last_record` does."""
     return next(_backwards(stream.fileno()), None)
 
 

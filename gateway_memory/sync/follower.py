@@ -14,7 +14,8 @@ from gateway_memory.ground.threads import compute
 from gateway_memory.ground.times import noon_of
 from gateway_memory.scope import Scope
 from gateway_memory.store.damage import most
-from gateway_memory.store.documents import MEMORY_FILE, Stamps, is_writable, original_of
+from gateway_memory.store.document_store import Stamps
+from gateway_memory.store.documents import MEMORY_FILE, is_writable, original_of
 from gateway_memory.store.headings import day_of_file
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Block, content_id, one_line, parse, told_on

@@ -2,7 +2,7 @@
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from io import TextIOWrapper
 from pathlib import Path
@@ -101,6 +101,14 @@ def open_webui(path: Path, zone: tzinfo | None) -> Iterator[conversations.Conver
 
     names, times = ("id", "title"), ("created_at", "updated_at")
     return _read_export(path, "open-webui", ("chat", dict, "an object"), messages_of, names, times, zone)
+
+
+EXPORTS: Final[Mapping[str, tuple[str, conversations.Reader]]] = {
+    "chatgpt": ("mapping", chatgpt),
+    "claude": ("chat_messages", claude),
+    "open-webui": ("chat", open_webui),
+}
+"""Each program's export: the key that only its conversations have, and what reads it."""
 
 
 def _read_export(

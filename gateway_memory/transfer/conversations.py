@@ -1,10 +1,11 @@
 """A conversation of another program, and the episodes that it becomes."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
 
 from extractor import answered, asked_secrets, clean, spoken
 from gateway_memory.edge.content import well_formed
@@ -44,6 +45,10 @@ class Conversation:
     messages: Iterable[ChatMessage] = field(default=())
     kind: ConversationKind = "direct"
     at: float = 0.0
+
+
+Reader: TypeAlias = Callable[[Path, tzinfo | None], Iterator[Conversation | Item]]
+"""Reads what lies at a path; the zone is that of times without one."""
 
 
 def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:

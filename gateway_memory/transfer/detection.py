@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway_memory.transfer import facts, reading
 from gateway_memory.transfer.agent_histories import ASTRBOT, has_table
-from gateway_memory.transfer.chat_exports import conversation_files
+from gateway_memory.transfer.chat_exports import EXPORTS, conversation_files
 from gateway_memory.transfer.transcripts import CLAUDE_CODE, CODEX, CURSOR, files_of
 
 _LOOKED_AT: Final = 20
@@ -23,11 +23,9 @@ _TOPICS: Final = ("projects/*/memory/*.md", "*/memory/*.md", "*.md")
 _ENTRIES: Final = ("MEMORY.md", "USER.md", "memories/MEMORY.md", "memories/USER.md")
 _TRANSCRIPTS: Final = (*CODEX, "sessions/*.jsonl", "workspace/sessions/*.jsonl", *CLAUDE_CODE, *CURSOR)
 _KEYS: Final = {
-    "mapping": "chatgpt",
-    "chat_messages": "claude",
+    **{key: name for name, (key, _) in EXPORTS.items()},
     "conversations_memory": "claude",
     "project_memories": "claude",
-    "chat": "open-webui",
 }
 """What an object of an export has."""
 

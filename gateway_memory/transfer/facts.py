@@ -34,9 +34,6 @@ def memory_of(text: str, place: str, at: float, *, scope: str = "", dated: bool 
     return items.MemoryItem(place=place, scope=scope, record=record, dated=dated, curated=True)
 
 
-# Claude Code: a folder of files, a topic each, and an index of them.
-
-
 def is_topic(path: Path) -> bool:
     """Return whether a Markdown file begins with the fields of a topic."""
     front = _FRONT.match(reading.text_of_file(path))
@@ -71,9 +68,6 @@ def _name(stem: str) -> str:
     return re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "note"
 
 
-# Hermes: one file, its entries between lines of "§".
-
-
 def has_entries(text: str) -> bool:
     """Return whether a text is entries with § between them."""
     return bool(_ENTRY_END.search(text))
@@ -84,9 +78,6 @@ def entries(path: Path, *, scope: str = "") -> Iterator[items.Item]:
     for number, entry in enumerate(_ENTRY_END.split(reading.text_of_file(path)), 1):
         if entry.strip():
             yield memory_of(entry, f"{path}:{number}", path.stat().st_mtime, scope=scope, dated=False)
-
-
-# Lists of objects: mem0, Open WebUI's memories, and Claude's memories.json.
 
 
 def mem0(path: Path, zone: tzinfo | None) -> Iterator[items.Item]:
@@ -164,8 +155,6 @@ def _paragraphs(text: str) -> Iterator[str]:
         shown = block.heading and block.kind == "paragraph"
         yield f"{block.heading}: {block.text}" if shown else block.text
 
-
-# nanobot: a file of what it remembers, and one of what has happened.
 
 NANOBOT: Final = ("memory/MEMORY.md", "workspace/memory/MEMORY.md", "memory/HISTORY.md")
 

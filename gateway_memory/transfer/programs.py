@@ -1,6 +1,6 @@
 """The histories of other programs, by name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from pathlib import Path
 from typing import Final
@@ -8,12 +8,10 @@ from typing import Final
 from gateway_memory.errors import UsageError
 from gateway_memory.transfer import conversations, facts, items
 from gateway_memory.transfer.agent_histories import astrbot, hermes, nanobot, openclaw
-from gateway_memory.transfer.chat_exports import chatgpt, claude, open_webui
+from gateway_memory.transfer.chat_exports import EXPORTS
 from gateway_memory.transfer.transcripts import claude_code, codex, cursor
 
-_Reader = Callable[[Path, tzinfo | None], Iterator[conversations.Conversation | items.Item]]
-
-HISTORIES: Final[Mapping[str, _Reader]] = {
+HISTORIES: Final[Mapping[str, conversations.Reader]] = {
     "openclaw": openclaw,
     "nanobot": nanobot,
     "hermes": hermes,
@@ -21,9 +19,7 @@ HISTORIES: Final[Mapping[str, _Reader]] = {
     "claude-code": claude_code,
     "cursor": cursor,
     "codex": codex,
-    "chatgpt": chatgpt,
-    "claude": claude,
-    "open-webui": open_webui,
+    **{name: read for name, (_, read) in EXPORTS.items()},
     "mem0": facts.mem0,
 }
 

@@ -13,7 +13,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.rows.replacement import cleaned, same_text
 from recall.rows.sql import Rows
 from recall.rows.tables import RowKey, SearchTerms, VectorSpace
-from recall.text.words import embedded_text
+from recall.text.row_texts import embedded_text
 from recall.types import Entry, FileChange, FileEntries, Stored, Vectors
 
 # Rows in memory over all scopes; beyond them the scopes that were used longest ago leave. A row has half a kilobyte.

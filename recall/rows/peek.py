@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from recall.rows.tables import STORED, TELLING, stored_of, translated, translating
+from recall.rows.columns import STORED, TELLING, stored_of
+from recall.rows.sqlite_file import translated, translating
 from recall.types import Entry, Line, RecallError
 
 _BUSY_SECONDS = 0.2

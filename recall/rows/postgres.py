@@ -15,25 +15,13 @@ from uuid import uuid4
 
 from gateway_memory.ground.databases import EVERY
 from gateway_memory.ground.logs import get_logger
+from recall.rows.columns import LOADED, STORED, joined, stored_of
 from recall.rows.postgres_large import LargeRows, LargeState, pgvector_of
 from recall.rows.server import Server
+from recall.rows.shards import SHARD
 from recall.rows.sql import Rows, put_vector
-from recall.rows.tables import (
-    LOADED,
-    SHARD,
-    STORED,
-    LoadedRow,
-    Opening,
-    Poll,
-    RowKey,
-    ScopeChanges,
-    ScopeSize,
-    SearchTerms,
-    VectorSpace,
-    joined,
-    stored_of,
-    translating,
-)
+from recall.rows.sqlite_file import translating
+from recall.rows.tables import LoadedRow, Opening, Poll, RowKey, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
 from recall.types import FileChange, FileEntries, Filter, RecallError, Stored
 
 if TYPE_CHECKING:

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
+from recall.rows.columns import LOADED, condition_of, joined
 from recall.rows.server import Server
-from recall.rows.tables import LOADED, LoadedRow, ScopeSize, condition_of, joined, translating
+from recall.rows.sqlite_file import translating
+from recall.rows.tables import LoadedRow, ScopeSize
 from recall.types import Filter
 
 # Of all that is asked here, an index gives the first few rows in their order. Without statistics of a table that has

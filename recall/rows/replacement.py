@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from gateway_memory.ground.holds import plain_of
 from recall.rows.tables import SearchTerms
+from recall.text.row_texts import indexed_text
 from recall.text.topics import traits_of
-from recall.text.words import clean_text, indexed_text, single_terms, terms_of, tokens_of
+from recall.text.words import clean_text, single_terms, terms_of, tokens_of
 from recall.types import Entry, FileEntries, Stored
 
 

@@ -5,26 +5,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from gateway_memory.ground.databases import EVERY, Database
+from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, TELLING, condition_of, joined, stored_of, values_of
 from recall.rows.replacement import plan_replacements
-from recall.rows.tables import (
-    FIELDS,
-    INSERTED,
-    LOADED,
-    STORED,
-    TELLING,
-    LoadedRow,
-    Opening,
-    Poll,
-    RowKey,
-    ScopeChanges,
-    SearchTerms,
-    VectorSpace,
-    condition_of,
-    joined,
-    stored_of,
-    translating,
-    values_of,
-)
+from recall.rows.sqlite_file import translating
+from recall.rows.tables import LoadedRow, Opening, Poll, RowKey, ScopeChanges, SearchTerms, VectorSpace
 from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
 if TYPE_CHECKING:

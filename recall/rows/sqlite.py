@@ -10,7 +10,8 @@ from gateway_memory.ground.files import private_file
 from gateway_memory.ground.logs import get_logger
 from recall.rows.seal import break_seal, opening_lock, put_seal, seal_of
 from recall.rows.sql import Rows
-from recall.rows.tables import FORMAT, SCHEMA, Opening, Poll, kind_of, translated
+from recall.rows.sqlite_file import FORMAT, SCHEMA, kind_of, translated
+from recall.rows.tables import Opening, Poll
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
 _log = get_logger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from gateway_memory.ground.tables import is_sign
+from gateway_memory.ground.emoji import is_sign
 from recall.tables import table
 from recall.text.questions import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics

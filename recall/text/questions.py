@@ -81,8 +81,6 @@ def _is_question(text: str, of: str) -> bool:
     return len(text) <= _LONGEST_QUESTION_OF_PAST and text.endswith(("?", "？")) and bool(_ASKED[of].search(text))
 
 
-# Questions about what was said at a time: "What did we talk about last Tuesday?", "上周三我们聊了什么".
-
 _LONGEST_QUESTION_OF_TALK: Final = 160
 _LONGEST_SECONDS: Final = 32 * 86400
 _SENTENCE: Final = re.compile(r"[^.!?。！？]+[.!?。！？]*")

@@ -14,9 +14,8 @@ from zlib import crc32
 
 import Stemmer
 
-from gateway_memory.ground.tables import SIGN, SIGNS, plain_sign
+from gateway_memory.ground.emoji import SIGN, SIGNS, plain_sign
 from recall.tables import table
-from recall.types import Entry
 
 _TABLE = table("words")
 IRREGULAR_FORMS = {form: word for (word,), forms in _TABLE.rows("irregular forms") for form in forms}
@@ -131,29 +130,8 @@ def term_set(text: str) -> frozenset[int]:
     return frozenset(terms_of(tokens_of(text)))
 
 
-# The texts of an entry that are indexed and encoded.
-
-LONGEST_EMBEDDED = 600
-
-
-LONGEST_ROW = 4000
-
-
-def indexed_text(entry: Entry) -> str:
-    """Return the text from which an entry's terms are taken."""
-    parts = (entry.speaker, entry.heading, entry.text, entry.reply)
-    return clean_text("\n".join(part for part in parts if part), LONGEST_ROW)
-
-
-def embedded_text(entry: Entry) -> str:
-    """Return the text that is encoded. It names the speaker: a bare "thanks" is near to every other one."""
-    said = ": ".join(part for part in (entry.speaker, entry.heading, entry.text) if part)
-    return clean_text("\n".join(part for part in (said, entry.reply) if part), LONGEST_EMBEDDED)
-
-
 # Everyday words that may stand for each other in a question and its answer: sofa and couch, 工资 and 薪水. The encoder
 # hardly sees what a kind and its members have in common, and a question rarely uses the word of the answer.
-
 _GROUPS = Path(__file__).parents[1] / "tables" / "alike.txt"
 """A group a line, Chinese among the English. A kind stands beside its usual members."""
 

@@ -20,7 +20,8 @@ from gateway_memory.errors import LeaseLostError, StoreError
 from gateway_memory.ground.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit
+from gateway_memory.store.document_store import FileEdit
+from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.arrivals import NewTurn
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState

@@ -17,7 +17,7 @@ from thorough import amount
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.files import MarkdownFiles
-from gateway_memory.store.documents import Edits, FileEdit
+from gateway_memory.store.document_store import Edits, FileEdit
 from gateway_memory.store.markdown import Addition, parse
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "appending.py"

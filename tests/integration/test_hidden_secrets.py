@@ -19,8 +19,8 @@ from scripted_provider import Provider, Say, entry, found, serving
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.edge.observations import clip
-from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.feed import feed
+from gateway_memory.hooks.state import HookInput, register
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.opened import seen_in

@@ -22,10 +22,10 @@ from thorough import sample
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.edge.transcript import read_exchanges
 from gateway_memory.hooks import feed, later
-from gateway_memory.hooks.editors import HookInput, register
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.start import opening
+from gateway_memory.hooks.state import HookInput, register
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.sqlite import open_journal
 

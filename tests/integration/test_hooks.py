@@ -15,12 +15,13 @@ from editor import WORDS_ALONE, WORTH, compiled, environment, hook, patient, rec
 from patience import seconds
 from thorough import sample
 
-from gateway_memory.edge.prompts import is_significant, own_command
+from gateway_memory.edge.prompts import own_command
+from gateway_memory.edge.significance import is_significant
 from gateway_memory.edge.transcript import exchanges_of
-from gateway_memory.hooks.editors import settings_of
 from gateway_memory.hooks.feed import observations_of
 from gateway_memory.hooks.install import merged, without_ours
 from gateway_memory.hooks.outcome import last_outcomes
+from gateway_memory.hooks.state import settings_of
 from gateway_memory.store.journal.opened import Observation
 
 

@@ -15,7 +15,7 @@ from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import resolve_scope
-from gateway_memory.store.summaries import last_record, read_records
+from gateway_memory.store.summaries import read_records
 from gateway_memory.testing import Clock
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.importer import ImportReport
@@ -202,8 +202,7 @@ async def test_the_editors_memory_folder_is_taken_in(tmp_path: Path) -> None:
     assert "决定使用 JWT 认证" in day
     assert " S 0.8 -->" in day, "a stage summary stays one"
     assert "团队在上海。" in (workspace / "memory" / "MEMORY-notes.md").read_text("utf-8")
-    last = last_record(workspace / "sessions.jsonl")
-    assert last
+    last = read_records(workspace / "sessions.jsonl")[0][-1]
     assert (last["session_id"], last["decisions"], last["layer"]) == ("conv-2", ["采用方案 E2"], "imported")
     async with GatewayMemory(WORDS, workspace) as memory:
         session = await memory.start_session("editor", user=OWNER)

@@ -293,3 +293,29 @@ def test_no_more_clients_listen_than_the_key_says(tmp_path: Path) -> None:
         client.stream("GET", "/v1/changes") as second,
     ):
         assert (first.status_code, second.status_code) == (200, 503)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("service")
+@pytest.mark.parametrize(
+    ("key", "value", "body", "refusal"),
+    [
+        ("bodyBytes", 2000, "chunked\r\n\r\n7d1\r\n" + " " * 2001, "a body has at most 2000 bytes"),
+        ("readSeconds", 0.5, "chunked\r\n\r\n1\r\n{\r\n", "the body did not arrive within 0.5 s"),
+    ],
+)
+def test_a_body_is_no_larger_and_no_slower_than_the_keys_say(
+    tmp_path: Path, key: str, value: float, body: str, refusal: str
+) -> None:
+    place = {"main": tmp_path / "w"}
+    settings = written(tmp_path, port=0, limits={key: value})
+    with (
+        service(settings, "--workspace", str(place["main"]), workspaces=place) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=seconds(20)) as connection,
+    ):
+        head = f"Host: localhost\r\nAuthorization: Bearer {served.tokens['main']}\r\nContent-Type: application/json"
+        connection.sendall(f"POST /v1/search HTTP/1.1\r\n{head}\r\nTransfer-Encoding: {body}".encode())
+        answer = b""
+        while refusal.encode() not in answer and (part := connection.recv(4096)):
+            answer += part
+        assert refusal in answer.decode()

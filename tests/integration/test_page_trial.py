@@ -23,7 +23,7 @@ from patience import seconds
 from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
-from gateway_memory.hooks.editors import settings_of
+from gateway_memory.hooks.state import settings_of
 from gateway_memory.store.disk.workspace import own_config
 
 pytestmark = pytest.mark.xdist_group("service")

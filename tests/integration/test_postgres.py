@@ -40,7 +40,7 @@ from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
-from recall.rows.tables import SCHEMA
+from recall.rows.sqlite_file import SCHEMA
 
 pytestmark = [
     pytest.mark.of_postgres,

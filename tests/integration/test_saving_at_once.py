@@ -15,7 +15,7 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
-from gateway_memory.store.documents import FileEdit
+from gateway_memory.store.document_store import FileEdit
 from recall import EmbedderSettings
 
 THINGS = ("lamp", "kettle", "drill", "ladder", "tent", "printer", "bicycle", "projector", "toolbox", "freezer")

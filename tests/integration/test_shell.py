@@ -14,7 +14,8 @@ from scripted_provider import Say, entry, found, serving
 
 from extractor import ExtractorSettings
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.cli.chat import Agent, Chat, choose_agent
+from gateway_memory.cli.chat import Chat
+from gateway_memory.cli.chat_agent import Agent, choose_agent
 from gateway_memory.cli.main import main
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from patience import seconds
 
-from gateway_memory.hooks.editors import FILES, settings_of
+from gateway_memory.hooks.editors import FILES
 from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.state import settings_of
 from gateway_memory.store.summaries import read_records
 
 __all__ = [

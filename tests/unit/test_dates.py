@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from gateway_memory.context.coming import ahead_of
 from gateway_memory.ground.calendar import Every, Span, day_span
-from gateway_memory.ground.dates import mentions, time_of
+from gateway_memory.ground.dates import mentions
 from gateway_memory.ground.holds import Holds, dated, holds_of, noted_days, plain_of, with_note
 from gateway_memory.ground.holds import given as given_by_a_caller
+from gateway_memory.ground.tense import time_of
 from gateway_memory.store.memory_record import MemoryRecord
 
 SATURDAY, WEDNESDAY = date(2026, 11, 28), date(2026, 11, 25)

@@ -19,8 +19,9 @@ from gateway_memory.hooks import hook as module
 from gateway_memory.hooks import outcome
 from gateway_memory.hooks.editors import Editor, limit_of
 from gateway_memory.hooks.hook import EVENTS, Hook, InterruptedHook
-from gateway_memory.hooks.install import merged, status_lines
+from gateway_memory.hooks.install import merged
 from gateway_memory.hooks.outcome import last_outcomes, note
+from gateway_memory.hooks.status import status_lines
 
 PROMPT = "userPromptSubmit"
 STRANGE: tuple[object, ...] = (None, "2", True, 0, -1, [])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.edge.observations import clip, tags_of
-from gateway_memory.edge.prompts import is_significant
+from gateway_memory.edge.significance import is_significant
 from gateway_memory.store.journal.opened import Observation
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor import Seen, SummaryInput, summarize, written
-from extractor.model.summary import BRIEF_LENGTH, DETAILED_LENGTH, LONGEST, cut, summary_message, summary_of
+from extractor.model.summary import BRIEF_LENGTH, DETAILED_LENGTH, cut, summary_of
+from extractor.model.summary_prompt import LONGEST, summary_message
 
 SECRET = "zqxjkv"
 TEXTS = st.text(

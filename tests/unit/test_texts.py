@@ -175,7 +175,7 @@ MESSAGES = {
     "doctor": ("cli/broker_check.py", "cli/model_check.py", "cli/journal_check.py", "cli/listen.py"),
     "hooks": ("hooks/install.py",),
     "connect": ("connect/gateways.py", "connect/openclaw.py"),
-    "migration": ("cli/postgres.py",),
+    "migration": ("cli/moving.py",),
 }
 
 

@@ -39,8 +39,6 @@ from gateway_memory.store.unmarked import without_marks
 from gateway_memory.store.validity import marked
 from recall import Filter
 
-# The page of what waits for a person.
-
 _REVIEWS: Final = 100
 
 
@@ -61,8 +59,6 @@ async def review(viewer: Viewer) -> Values:
     labels_by_key = {scope.key: label for scope, label in labels.items()}
     return {"rows": rows, "words": words, "more": len(reviews) - len(rows), "labels": labels_by_key}
 
-
-# The settings in force, each with its meaning and its default, as config.json5 has them.
 
 _SERVICE: Final[KeyPath] = ("serve",)
 

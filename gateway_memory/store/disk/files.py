@@ -21,7 +21,8 @@ from gateway_memory.scope import OWNER_SCOPE, Scope, folders_in
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable
 from gateway_memory.store.disk.workspace import FILE_MODE
-from gateway_memory.store.documents import Change, Documents, Stamps, text_of
+from gateway_memory.store.document_store import Change, Documents, Stamps
+from gateway_memory.store.documents import text_of
 from recall import Stamp
 
 T = TypeVar("T")

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Change, Documents, Stamps, text_of
+from gateway_memory.store.document_store import Change, Documents, Stamps
+from gateway_memory.store.documents import text_of
 from gateway_memory.store.summaries import newest_of
 from recall import Stamp
 

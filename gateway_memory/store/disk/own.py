@@ -17,7 +17,7 @@ from gateway_memory.store.documents import MEMORY_FILE, is_document
 from gateway_memory.store.summaries import SESSIONS_FILE
 
 if TYPE_CHECKING:  # hooks start often, and need no index
-    from gateway_memory.store.documents import Stamps
+    from gateway_memory.store.document_store import Stamps
 
 
 LARGEST: Final = 16 << 20

@@ -27,8 +27,6 @@ from gateway_memory.store.disk.workspace import persist, private_folder
 
 log = get_logger(__name__)
 
-# System calls for files that Python does not expose, with fallbacks for kernels without them.
-
 _NO_SUCH_CALL: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
 
@@ -91,8 +89,6 @@ def is_anothers(number: str | None) -> bool:
         return True
     return True
 
-
-# Read files of lines that other tools write to, and append to them.
 
 _POLLS: Final = 25
 _POLL_SECONDS: Final = 0.001

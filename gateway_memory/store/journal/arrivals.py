@@ -9,9 +9,7 @@ from typing import Final
 from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.opened import Observation, observe, touch
-from gateway_memory.store.journal.sql import (
-    SQL,
-)
+from gateway_memory.store.journal.sql import SQL
 from gateway_memory.store.memory_record import EXCHANGE
 from gateway_memory.store.report import ReplyReport
 

@@ -10,7 +10,8 @@ from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.ground.texts import decoded
 from gateway_memory.ground.times import day_of
 from gateway_memory.store.journal.memories import find_memories
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, SqlConnection, Table, made
+from gateway_memory.store.journal.notices import Notices
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, SQL, made
 from gateway_memory.store.journal.uses import Uses, useful, uses_of
 from gateway_memory.store.journal.withheld import forgotten, validity, withheld
 from gateway_memory.store.memory_record import MemoryRecord
@@ -53,16 +54,11 @@ class UndoEntry:
     patches: tuple[Patch, ...]
 
 
-class Ledger(Table):
-    """The history of memories, the data for undo, and the costs of models.
+class Ledger(Notices):
+    """The history of memories, the data for undo, the costs of models, and the notices of scopes.
 
     Every call may raise StoreError, and has then changed nothing. Times are epoch seconds, days YYYY-MM-DD.
     """
-
-    def __init__(self, connection: SqlConnection) -> None:
-        super().__init__(connection)
-        self._notices: set[tuple[str, str]] = set()
-        """Those that may not have been delivered yet."""
 
     # Costs of models
 
@@ -288,55 +284,6 @@ class Ledger(Table):
         """
         among = json.dumps(list(turns))
         return made(Rated, await self._rows(scope, SQL["ledger.rated"], scope, since, among, among))
-
-    # One-time notices
-
-    async def set_notice(self, scope: str, name: str) -> None:
-        """Set a notice of a scope, until `clear_notice`. It is delivered once."""
-        await self._change(scope, "INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", scope, name)
-        self._notices.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
-
-    async def clear_notice(self, scope: str, name: str) -> None:
-        """Clear a notice."""
-        self._notices.discard((scope, name))
-        if await self._rows(scope, "SELECT 1 FROM marks WHERE scope = ? AND name = ?", scope, name):
-            await self._change(scope, "DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
-
-    async def notices(self, scope: str) -> list[str]:
-        """Return the names of the notices of a scope that are set."""
-        return await self._column(scope, "SELECT name FROM marks WHERE scope = ? ORDER BY name", scope)
-
-    def may_be_due(self, scope: str, name: str) -> bool:
-        """Return whether `is_due` is worth a call, by what this process has set or last read."""
-        return (scope, name) in self._notices
-
-    def names_due(self, scope: str) -> list[str]:
-        """Return the names of a scope's notices that may be due, by what this process has set or last read."""
-        return [name for of, name in self._notices if of == scope]
-
-    async def look_for_notices(self) -> None:
-        """Read the notices that other processes have set."""
-        rows = await self._rows(EVERY, "SELECT scope, name FROM marks WHERE NOT told")
-        self._notices |= {(scope, name) for scope, name in rows}
-
-    async def is_due(self, scope: str, name: str) -> bool:
-        """Return whether the notice is set and no process has delivered it. Call `take_notice` once it is delivered."""
-        query = "SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told"
-        due = bool(await self._rows(scope, query, scope, name))
-        if not due:
-            self._notices.discard((scope, name))
-        return due
-
-    async def was_told(self, scope: str, name: str) -> bool:
-        """Return whether a process has delivered the notice."""
-        return bool(await self._rows(scope, "SELECT 1 FROM marks WHERE scope = ? AND name = ? AND told", scope, name))
-
-    async def take_notice(self, scope: str, name: str) -> bool:
-        """Return whether to deliver the notice now: it is set and no process has delivered it."""
-        query = "UPDATE marks SET told = TRUE WHERE scope = ? AND name = ? AND NOT told"
-        due = bool(await self._change(scope, query, scope, name))
-        self._notices.discard((scope, name))
-        return due
 
 
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:

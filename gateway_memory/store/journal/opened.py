@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.ground.databases import Database
 from gateway_memory.store.journal.requests import Request, begin
-from gateway_memory.store.journal.sql import (
-    SQL,
-    UNDECODABLE,
-)
+from gateway_memory.store.journal.sql import SQL, UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from gateway_memory.ground.databases import Database
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Documents
+from gateway_memory.store.document_store import Documents
 from gateway_memory.store.journal.connection import IN_MEMORY, Connection
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog

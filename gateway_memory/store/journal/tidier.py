@@ -4,11 +4,7 @@ import json
 from typing import Final
 
 from gateway_memory.ground.databases import EVERY
-from gateway_memory.store.journal.sql import (
-    AMONG,
-    SqlConnection,
-    Table,
-)
+from gateway_memory.store.journal.sql import AMONG, SqlConnection, Table
 
 FAILED: Final = 2
 """The value of the column `stage` for a turn whose model failed."""

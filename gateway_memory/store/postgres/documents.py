@@ -12,7 +12,8 @@ from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.ground.databases import EVERY, Database
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import Change, Documents, Stamps, text_of
+from gateway_memory.store.document_store import Change, Documents, Stamps
+from gateway_memory.store.documents import text_of
 from gateway_memory.store.journal.sql import SqlConnection, distinct
 from gateway_memory.store.summaries import newest_of
 from recall import Stamp

@@ -1,11 +1,10 @@
-"""`gateway-memory db` and `move`: the schema of a memory in PostgreSQL, and a whole memory between it and files.
+"""`gateway-memory move`: a whole memory between files and PostgreSQL.
 
 A migration can be killed at any moment and run again. The target keeps up to where each part was copied, in the same
 transaction as the rows. No process opens it before all parts were compared with those of the source, which stays.
 """
 
 import argparse
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.migration import FilesSide, Side
 from gateway_memory.store.migration import DONE, NOT_MIGRATED, PARTS, Row, Tally, as_migrated, batches, tally
-from gateway_memory.sync.storage import dsn_of, shards_of
+from gateway_memory.sync.storage import dsn_of
 
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20
@@ -178,7 +177,7 @@ _text = partial(fill, "migration")
 
 
 @contextmanager
-def _with_extra() -> Iterator[None]:
+def with_extra() -> Iterator[None]:
     """Say which extra is missing, if it is the one of PostgreSQL."""
     try:
         yield
@@ -186,42 +185,6 @@ def _with_extra() -> Iterator[None]:
         if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
         raise UsageError(f"this needs the extra postgres: {how_to_install('postgres')}") from None
-
-
-# `gateway-memory db`: the schema of a memory in PostgreSQL.
-
-
-def run_db(args: argparse.Namespace) -> int:
-    """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
-    settings = load_config(args.config).for_agent(args.agent).store
-    with _with_extra():
-        return _carry_out(args, dsn_of(settings), shards_of(settings), settings)
-
-
-def _carry_out(args: argparse.Namespace, dsn: str, shards: Sequence[str], settings: StoreSettings) -> int:
-    from gateway_memory.store.postgres import schema
-    from gateway_memory.store.postgres.shards import spread
-
-    if args.part == "migrate":
-        servers = dict.fromkeys((dsn, *shards))
-        done = [
-            f"applied {name}"
-            for each in servers
-            for name in schema.migrate(each, settings.schema, app_role=args.app_role)
-        ]
-        done += spread(dsn, settings.schema, shards)
-        tell(*done or ["nothing to do"])
-    elif args.part == "check":
-        replica = os.environ.get(settings.replica_dsn_env, "")
-        for doubt in schema.check(dsn, settings.schema, role=args.app_role, replica=replica, shards=shards):
-            tell(f"warning: {doubt.words}", beside=True)
-        tell("this version can work with the tables")
-    else:
-        tell(*(f"{name}: {value}" for name, value in schema.status(dsn, settings.schema, shards)))
-    return 0
-
-
-# `gateway-memory move`: a whole memory between files and PostgreSQL.
 
 
 def run_move(args: argparse.Namespace) -> int:
@@ -232,7 +195,7 @@ def run_move(args: argparse.Namespace) -> int:
     )
     if target.store.is_shared and args.to_workspace:
         raise UsageError(f"--to-workspace is for files, and {args.to_config} says PostgreSQL")
-    with _with_extra(), tqdm(desc=shown("moved"), unit=shown("row"), disable=None) as bar:
+    with with_extra(), tqdm(desc=shown("moved"), unit=shown("row"), disable=None) as bar:
         migrated = migrate(source, target, progress=bar.update)
     tell(*_lines(migrated, args, source, target))
     return 0 if migrated.holds else 1
