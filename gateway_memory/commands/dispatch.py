@@ -110,7 +110,7 @@ OTHERS: Final = (
     Command(
         name="restore", run=restore, takes="arguments", shell=Shell(words="*", metavar="no"), changes=True, waits=False
     ),
-    Command(name="pin", run=pin, takes="arguments", shell=_ID, changes=True),
+    Command(name="pin", run=pin, takes="words", shell=_ID, changes=True),
     Command(
         name="review", run=review, record=review_record, takes="arguments", shell=Shell(words="*", metavar="WORDS")
     ),
@@ -128,8 +128,8 @@ OTHERS: Final = (
     ),
     Command(name="clear", run=clear, takes="arguments", changes=True),
     Command(name="export", run=export, waits=False),
-    Command(name="on", run=partial(switch, on=True), takes="arguments", changes=True, waits=False),
-    Command(name="off", run=partial(switch, on=False), takes="arguments", changes=True, waits=False),
+    Command(name="on", run=partial(switch, on=True), takes="words", changes=True, waits=False),
+    Command(name="off", run=partial(switch, on=False), takes="words", changes=True, waits=False),
     Command(name="link", run=link, takes="arguments", shell=_PERSON, changes=True),
     Command(name="unlink", run=unlink, takes="arguments", shell=_PERSON, changes=True),
 )

@@ -9,6 +9,7 @@ from gateway_memory.commands.answers import NotDone, iso_time, phrase, readable_
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.receipts import counted
 from gateway_memory.commands.restoring import damage_rows
+from gateway_memory.commands.settings import named
 from gateway_memory.context.digest import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import Language, say, texts
 from gateway_memory.ground.times import day_of
@@ -204,13 +205,10 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     sessions = {"saved": 0, "nothing": 0, "unsaved": 0}
     sessions |= {name.removeprefix("state."): number for name, number in facts["sessions"].items()}
 
-    def listed(names: list[str]) -> str:
-        return say(language, "comma").join(names) or say(language, "none")
-
     lines = [
         say(language, "status_title", scope=facts["scope"], session=facts["session"]),
-        say(language, "status_on", on=listed(facts["on"])),
-        say(language, "status_off", off=listed(facts["off"])),
+        say(language, "status_on", on=named(session, facts["on"])),
+        say(language, "status_off", off=named(session, facts["off"])),
         say(language, "status_count", count=facts["memories"]),
         say(language, "status_episodes", count=facts["episodes"]),
         *([phrase(session, "status_reviews", number=facts["reviews"])] if facts["reviews"] else []),
@@ -225,7 +223,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     ]
     lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
     lines += [
-        say(language, f"status_left_out_{why}", number=len(names), files=listed(names[:_NAMED]))
+        say(language, f"status_left_out_{why}", number=len(names), files=say(language, "comma").join(names[:_NAMED]))
         for why, names in facts["left_out"].items()
         if names
     ]

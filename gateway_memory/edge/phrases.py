@@ -102,6 +102,11 @@ def say(language: Language, phrase: str, /, **values: object) -> str:
     return str(texts("phrases")[phrase][language]).format(memory=called, **values)
 
 
+def coded(language: Language, code: str) -> str:
+    """Return a code of a receipt or a history: a stage, what was done, or the reason. English has the code itself."""
+    return str(texts("outcomes_zh").get(code, code)) if language == "zh" else code
+
+
 def secret_name(language: Language, kind: str) -> str:
     """Return the name of a kind of secret. An unknown kind is shown by its issuer's name in both languages."""
     return str(texts("secrets").get(kind, {}).get(language, kind))
