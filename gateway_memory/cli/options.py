@@ -163,6 +163,18 @@ def check_folder(workspace: Path) -> None:
         raise UsageError(f"{workspace}: {what}; name the workspace with --workspace")
 
 
+def check_memory(args: argparse.Namespace) -> None:
+    """Raise UsageError if the workspace is missing, or has no memory: what reads shall begin none in a wrong folder."""
+    from gateway_memory.config.load import load_config
+    from gateway_memory.store.disk.aside import has_memory
+    from gateway_memory.store.disk.workspace import own_config
+
+    check_folder(args.workspace)
+    config = load_config(args.config, own=own_config(args.workspace))
+    if not (has_memory(args.workspace) or config.for_agent(getattr(args, "agent", "main")).store.is_shared):
+        raise UsageError(f"{args.workspace}: there is no memory here; name its folder with --workspace")
+
+
 def check_output(path: Path | None) -> None:
     """Check that a file can be written, before the work whose result it is to hold; its content stays.
 

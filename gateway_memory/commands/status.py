@@ -11,7 +11,7 @@ from gateway_memory.commands.receipts import counted
 from gateway_memory.commands.restoring import damage_rows
 from gateway_memory.commands.settings import named
 from gateway_memory.context.digest import digest_since, waiting_reviews
-from gateway_memory.edge.phrases import Language, say, texts
+from gateway_memory.edge.phrases import Language, say, scope_name, texts
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import FEATURES, Session
 from gateway_memory.store.disk.aside import journals_aside, left_out
@@ -206,7 +206,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     sessions |= {name.removeprefix("state."): number for name, number in facts["sessions"].items()}
 
     lines = [
-        say(language, "status_title", scope=facts["scope"], session=facts["session"]),
+        say(language, "status_title", scope=scope_name(language, facts["scope"]), session=facts["session"]),
         say(language, "status_on", on=named(session, facts["on"])),
         say(language, "status_off", off=named(session, facts["off"])),
         say(language, "status_count", count=facts["memories"]),

@@ -16,6 +16,7 @@ from string import Formatter
 from typing import Any, Final, Literal
 
 from extractor import is_mostly_chinese
+from gateway_memory.scope import OWNER_KEY
 
 Language = Literal["zh", "en"]
 
@@ -41,13 +42,19 @@ def fill(file: str, name: str, /, **values: object) -> str:
     return str(text if isinstance(text, str) else text[SHELL_LANGUAGE.get()]).format(**values)
 
 
+_NUMBER: Final = r"-?[\d.,]+"
+
+
 @cache
 def _errors() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return the forms of errors in English, each with the one in Chinese."""
     found = []
     for english, chinese in texts("errors").items():
         parts = Formatter().parse(english)
-        form = "".join(re.escape(plain) + (f"(?P<{field}>.+?)" if field else "") for plain, field, *_ in parts)
+        fields = (
+            (plain, field and f"(?P<{field}>{_NUMBER if field == 'number' else '.+?'})") for plain, field, *_ in parts
+        )
+        form = "".join(re.escape(plain) + (field or "") for plain, field in fields)
         found.append((re.compile(form), chinese))
     return tuple(found)
 
@@ -100,6 +107,11 @@ def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
     called = _Called(str(values.pop("memory", CHAT)), language)
     return str(texts("phrases")[phrase][language]).format(memory=called, **values)
+
+
+def scope_name(language: Language, key: str) -> str:
+    """Return the name of a scope: its key, but for the owner's, whom each language has a word for."""
+    return say(language, "owner") if key == OWNER_KEY else key
 
 
 def coded(language: Language, code: str) -> str:

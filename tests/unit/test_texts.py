@@ -87,6 +87,8 @@ PARSER = {
         "character",
     ),
     *("object", "array", "string", "comment", "Errno", "host", "accepting", "connections", "refused", "Connection"),
+    *("resolve", "Name", "service", "FATAL", "password", "authentication", "database", "role", "exist", "entry"),
+    *("encryption", "sorry", "clients", "socket", "running", "locally", "timeout", "expired", "hba", "conf"),
 }
 """What pyjson5, Python and libpq say, which have no source here; `test_config.py` has the mistakes of a config."""
 
