@@ -109,7 +109,11 @@ class Names:
             if plain.startswith(name, start) and self._fits(name, plain[end:]):
                 behind = typed[end:]
                 rest = behind[len(_BETWEEN.match(behind)[0]) :]  # type: ignore[index]
-                return Typed(command=self._by_name[name], name=typed[start:end], rest=rest, whole=typed)
+                command = self._by_name[name]
+                shown = self.find(rest) if command is self.own.get("list") and says_more(rest) else None
+                if shown and shown is not command:  # "show commands", 查看状态
+                    command, rest = shown, ""
+                return Typed(command=command, name=typed[start:end], rest=rest, whole=typed)
         return None
 
     def _fits(self, name: str, behind: str) -> bool:

@@ -152,7 +152,7 @@ async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> 
 async def test_what_is_rather_meant_stands_below_the_answer(tmp_path: Path, typed: str, meant: str) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await with_encoder(memory)
-        assert proposed(await memory.command(session, f"/memory {typed}")) == [meant]
+        assert proposed(await memory.command(session, f"/memory {typed}"))[0] == meant
 
 
 async def test_a_sentence_that_begins_like_an_alias_is_asked_about(tmp_path: Path) -> None:
@@ -379,3 +379,19 @@ async def test_a_feature_has_a_name_in_each_language(
     assert [each for each in FEATURES if not session.on(each)] == [feature]
     answer = str(await memory.command(session, "/memory 关闭 火箭"))
     assert "没有“火箭”这个功能。可选：提取、召回、通知、同步、观察" in answer
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("show commands", "help"), ("查看状态", "status"), ("显示 日程", "coming"), ("show coffee", "list")]
+)
+def test_what_is_to_be_shown_may_be_a_command(typed: str, meant: str) -> None:
+    read = dispatch.read(f"/memory {typed}")
+    assert read
+    assert read.command
+    assert read.command.name == meant
+
+
+async def test_a_question_that_finds_nothing_may_have_been_about_the_memory(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await with_encoder(memory)
+        assert "状态" in proposed(await memory.command(session, "/memory 现在是个啥状态"))
