@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chinese import english
 
 from gateway_memory.cli.main import main, make_parser
 from gateway_memory.cli.options import language_of_shell
@@ -266,50 +267,6 @@ delete --workspace {w} --scope owner
 delete --workspace {w} --scope owner --yes
 """
 """Commands that end by themselves within moments, with what usually goes wrong."""
-NO_CHINESE = {
-    *(
-        "claude-code",
-        "cursor",
-        "gateway",
-        "gateway-memory",
-        "Hermes",
-        "nanobot",
-        "Obsidian",
-        "Ollama",
-        "Open",
-        "Python",
-        "Unix",
-    ),
-    # what a person types, and finds under this name
-    *(
-        "approve",
-        "auto",
-        "checkout",
-        "disconnect",
-        "hook",
-        "journal",
-        "jsonl",
-        "list",
-        "notify",
-        "owner",
-        "read",
-        "review",
-    ),
-    *("serve", "session", "shell", "stop", "token", "user"),
-    # the names of stages, outcomes and tables
-    *("add", "at", "batch", "changes", "episodes", "events", "history", "memories", "new", "observations", "receipts"),
-    *("replies", "reply", "rules", "sessions", "skipped", "told"),
-}
-"""Words that stay English in a Chinese sentence."""
-
-
-def english(told: str) -> set[str]:
-    """Return the words of a text that a Chinese reader would need in Chinese: no code, path, key, option or acronym."""
-    plain = re.sub(r"`[^`]*`|^  \S.* = .*$|^用法：(?:.*\n)(?: .*\n)*", " ", told, flags=re.MULTILINE)
-    words = re.split(r"[\s、，。；：！？“”（）()【】\u4e00-\u9fff]+", plain)
-    return {
-        word for each in words if re.fullmatch("[A-Z]?[a-z]+(-[a-z]+)*", word := each.strip(".,;:'\"·→"))
-    } - NO_CHINESE
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Final
 
 import pyjson5
 import pytest
+from chinese import english_in_prose
 
 from gateway_memory.config.load import check_config
 from gateway_memory.config.scan import scan
@@ -164,6 +165,23 @@ def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
     links = {twin.parent / link for link in re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", twin.read_text("utf-8"))}
     own = twin.with_name(twin.name.replace(".zh.md", ".md"))  # for what it alone has
     assert [link.name for link in sorted(links - {own}) if link.with_name(f"{link.stem}.zh.md").exists()] == []
+
+
+@pytest.mark.parametrize("twin", [*CHINESE, ROOT / "CONTRIBUTING.zh.md"], ids=lambda page: page.name)
+def test_a_chinese_page_has_no_english_word_that_the_glossary_has_in_chinese(twin: Path) -> None:
+    assert english_in_prose(twin.read_text("utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        ("每个 session 都有开场白。", {"session"}),
+        ("每个会话（session）都有 `session.opening`，见 [session.md](session.md)。", set()),
+        ("咖啡 recall", {"recall"}),
+    ],
+)
+def test_english_in_prose_is_noticed(prose: str, words: set[str]) -> None:
+    assert english_in_prose(prose) == words
 
 
 @pytest.mark.parametrize("twin", [*CHINESE, ROOT / "CONTRIBUTING.zh.md"], ids=lambda page: page.name)

@@ -382,7 +382,8 @@ async def test_a_feature_has_a_name_in_each_language(
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("show commands", "help"), ("查看状态", "status"), ("显示 日程", "coming"), ("show coffee", "list")]
+    ("typed", "meant"),
+    [("show commands", "help"), ("查看状态", "status"), ("显示 日程", "coming"), ("show coffee", "list")],
 )
 def test_what_is_to_be_shown_may_be_a_command(typed: str, meant: str) -> None:
     read = dispatch.read(f"/memory {typed}")
