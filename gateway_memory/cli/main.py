@@ -71,7 +71,7 @@ def make_parser() -> Parser:
     parser = Parser(prog=SHELL, description=in_shell(texts("shell")["frame"]["description"]))
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--version", action=_Version, nargs=0)
-    subparsers = parser.add_subparsers(metavar="COMMAND")
+    subparsers = parser.add_subparsers(metavar=in_shell(texts("shell")["frame"]["command"]))
     for command in COMMANDS:
         text = command.help
         below = subparsers.add_parser(command.name, help=in_shell(text), description=sentence(text))

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -52,6 +53,11 @@ class Parser(argparse.ArgumentParser):
         """Add an argument. Without `help`, it has that of the file; of several languages it has that of the shell."""
         text = options.get("help", self.help_of(names[-1]))
         return super().add_argument(*names, **{**options, "help": in_shell(text)})
+
+    def format_help(self) -> str:
+        """Return the help. Its headings have the colon of the shell's language."""
+        told = super().format_help()
+        return re.sub(r"^(\S+):$", r"\1：", told, flags=re.MULTILINE) if SHELL_LANGUAGE.get() == "zh" else told
 
     def help_of(self, name: str) -> str | None:
         """Return the help of an argument, None if it needs none."""
