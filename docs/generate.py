@@ -68,7 +68,8 @@ def chat_commands(language: Language) -> Iterator[str]:
     )
     for command in COMMANDS:
         changes = ("是" if chinese else "yes") if command.changes else ""
-        also = ", ".join((command.called("en" if chinese else "zh"), *command.also(language)[:_ALSO], "…"))
+        other = f"`{command.name}`" if chinese else command.chinese
+        also = ", ".join((other, *command.also(language)[:_ALSO], "…"))
         yield _row(f"`{CHAT} {command.usage(language)}`", also, command.help[language], changes)
 
 

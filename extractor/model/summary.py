@@ -223,8 +223,12 @@ def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary | None
 
 
 def _supported(texts: Iterable[str], sources: Sources) -> list[str]:
-    """Return the texts of which every name, number and code stands in the sources."""
-    return [text for text in _cleaned(texts) if sources.has_what_is_named(text)]
+    """Return the texts that say something, and of which every name, number and code stands in the sources."""
+    return [text for text in _cleaned(texts) if not _NOTHING.fullmatch(text) and sources.has_what_is_named(text)]
+
+
+_NOTHING: Final = re.compile(r"\W*(?:none|nothing|n/a|暂?无|没有)?\W*", re.IGNORECASE)
+"""What a model writes into a section that it leaves empty."""
 
 
 def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:

@@ -10,7 +10,7 @@ from gateway_memory.cli.broker_check import check_mqtt
 from gateway_memory.cli.findings import write_finding
 from gateway_memory.cli.journal_check import check_episodes, check_files, check_journal, check_sessions
 from gateway_memory.cli.model_check import check_model
-from gateway_memory.cli.options import check_folder
+from gateway_memory.cli.options import check_memory
 from gateway_memory.edge.phrases import shown
 from gateway_memory.errors import ConfigError, StoreError
 
@@ -18,7 +18,7 @@ from gateway_memory.errors import ConfigError, StoreError
 def run_doctor(args: argparse.Namespace) -> int:
     """Examine a part of the memory and print what is wrong; returns the exit code."""
     if args.part in ("episodes", "files", "journal", "sessions"):
-        check_folder(args.workspace)
+        check_memory(args)
     try:
         problems = _PARTS[args.part](args)
     except (ConfigError, StoreError) as error:

@@ -4,11 +4,16 @@ import argparse
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.cli.findings import finding, tell_bad, tell_good, write_finding
+from gateway_memory.cli.memory import in_memory
+from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, coded, scope_name
+from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.damage import Damage
 from gateway_memory.store.disk.aside import JOURNAL_FILE, journals_aside
@@ -43,16 +48,28 @@ def check_files(args: argparse.Namespace) -> int:
     """Say which files were damaged and wait for an answer, and what was set aside."""
     problems = 0
     if (args.workspace / "journal.sqlite").exists():
+        in_memory(args, partial(_look, args))
         with JournalInPlace.open(args.workspace) as journal:
             for scope, name in journal.notices():
                 if damage := Damage.of_notice(name):
                     lost = len(damage.lost)
                     text = "records_lost" if damage.file == SESSIONS_FILE else "file_damaged"
-                    problems += tell_bad(text, scope=scope, file=damage.file, lost=lost, of=damage.of)
-    problems += sum(tell_bad("journal_aside", file=file) for file in journals_aside(args.workspace))
+                    problems += tell_bad(
+                        text, scope=scope_name(SHELL_LANGUAGE.get(), scope), file=damage.file, lost=lost, of=damage.of
+                    )
+    problems += _aside(args.workspace)
     if aside := sorted(args.workspace.rglob("*.md.damaged-*")):
         write_finding(finding("files_aside", files=", ".join(str(path.relative_to(args.workspace)) for path in aside)))
     return problems or tell_good("files_well")
+
+
+async def _look(args: argparse.Namespace, memory: GatewayMemory) -> None:
+    """Let the memory look at its files: those that were emptied since it was last open wait for an answer then."""
+    await memory.record(await memory.visit(**whose_of(args)), "status")
+
+
+def _aside(workspace: Path) -> int:
+    return sum(tell_bad("journal_aside", file=file) for file in journals_aside(workspace))
 
 
 def check_journal(args: argparse.Namespace) -> int:
@@ -65,7 +82,9 @@ def check_journal(args: argparse.Namespace) -> int:
     problems += sum(tell_bad("journal_log_lost", file=file) for file in recovered.without_log)
     for table, number in sorted(recovered.lost.items()):
         name = "journal_memories_lost" if table == "memories" else "journal_rows_lost"
-        problems += tell_bad(name, table=table, number=number or finding("journal_rows_unknown"))
+        problems += tell_bad(
+            name, table=coded(SHELL_LANGUAGE.get(), table), number=number or finding("journal_rows_unknown")
+        )
     if not recovered.read and not problems:
         return tell_good("journal_whole" if (args.workspace / JOURNAL_FILE).exists() else "journal_none")
     return problems
@@ -87,7 +106,7 @@ def check_episodes(args: argparse.Namespace) -> int:
     for turn in turns:
         scopes[turn.scope].append(turn)
     tell_good("turns_kept", turns=len(turns), scopes=len(scopes))
-    problems = 0
+    problems = _aside(args.workspace)
     if bad := [turn.number for turn in turns if not turn.readable]:
         turns_shown = ", ".join(map(str, bad[:_SHOWN]))
         if len(bad) > _SHOWN:
@@ -120,7 +139,15 @@ def _index(workspace: Path, scopes: Mapping[str, Sequence[KeptTurn]], behind: Co
             late += sum(max(0, stored[page] - indexed.get(page, 0)) for page in pages)
         else:
             there = sum(indexed.values())
-            different.append(finding("index_differs", number=len(kept), scope=scope, indexed=there, pages=len(pages)))
+            different.append(
+                finding(
+                    "index_differs",
+                    number=len(kept),
+                    scope=scope_name(SHELL_LANGUAGE.get(), scope),
+                    indexed=there,
+                    pages=len(pages),
+                )
+            )
     if late:
         write_finding(finding("index_follows", number=late))
     if different:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway_memory import __version__
-from gateway_memory.cli.options import Parser, check_folder, in_shell, language_of_shell, tell
+from gateway_memory.cli.options import Parser, check_folder, check_memory, in_shell, language_of_shell, tell
 from gateway_memory.cli.table import COMMANDS, add_arguments, sentence
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, fill, texts
@@ -35,12 +35,8 @@ def _run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for eac
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that can't show every character
-    place: Path | str | None = getattr(args, "workspace", None) if args.command.keeps_log else None
-    workspace = None if place is None else Path(place)
-    configure_logging(verbose=args.verbose, workspace=workspace, settings=_log_settings(args))
     try:
-        if args.command.needs_folder:
-            check_folder(args.workspace)
+        _prepare(args)
         result: int = pkgutil.resolve_name(f"gateway_memory.{args.command.run}")(args)
         sys.stdout.flush()
     except GatewayMemoryError as error:
@@ -59,12 +55,23 @@ def _run(arguments: Sequence[str]) -> int:  # noqa: PLR0911 - one return for eac
     return result
 
 
+def _prepare(args: argparse.Namespace) -> None:
+    """Check that what a command needs is there, and begin the log. Raises UsageError, ConfigError."""
+    if args.command.needs == "folder":
+        check_folder(args.workspace)
+    elif args.command.needs == "memory":
+        check_memory(args)
+    place: Path | str | None = getattr(args, "workspace", None) if args.command.keeps_log else None
+    workspace = None if place is None else Path(place)
+    configure_logging(verbose=args.verbose, workspace=workspace, settings=_log_settings(args))
+
+
 def make_parser() -> Parser:
     """Return the parser of the command line; what it parses carries the entry of the table as `command`."""
     parser = Parser(prog=SHELL, description=in_shell(texts("shell")["frame"]["description"]))
     parser.add_argument("-v", "--verbose", action="store_true")
     parser.add_argument("--version", action=_Version, nargs=0)
-    subparsers = parser.add_subparsers(metavar="COMMAND")
+    subparsers = parser.add_subparsers(metavar=in_shell(texts("shell")["frame"]["command"]))
     for command in COMMANDS:
         text = command.help
         below = subparsers.add_parser(command.name, help=in_shell(text), description=sentence(text))

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -52,6 +53,11 @@ class Parser(argparse.ArgumentParser):
         """Add an argument. Without `help`, it has that of the file; of several languages it has that of the shell."""
         text = options.get("help", self.help_of(names[-1]))
         return super().add_argument(*names, **{**options, "help": in_shell(text)})
+
+    def format_help(self) -> str:
+        """Return the help. Its headings have the colon of the shell's language."""
+        told = super().format_help()
+        return re.sub(r"^(\S+):$", r"\1：", told, flags=re.MULTILINE) if SHELL_LANGUAGE.get() == "zh" else told
 
     def help_of(self, name: str) -> str | None:
         """Return the help of an argument, None if it needs none."""
@@ -161,6 +167,18 @@ def check_folder(workspace: Path) -> None:
     if not workspace.is_dir():
         what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
         raise UsageError(f"{workspace}: {what}; name the workspace with --workspace")
+
+
+def check_memory(args: argparse.Namespace) -> None:
+    """Raise UsageError if the workspace is missing, or has no memory: what reads shall begin none in a wrong folder."""
+    from gateway_memory.config.load import load_config
+    from gateway_memory.store.disk.aside import has_memory
+    from gateway_memory.store.disk.workspace import own_config
+
+    check_folder(args.workspace)
+    config = load_config(args.config, own=own_config(args.workspace))
+    if not (has_memory(args.workspace) or config.for_agent(getattr(args, "agent", "main")).store.is_shared):
+        raise UsageError(f"{args.workspace}: there is no memory here; name its folder with --workspace")
 
 
 def check_output(path: Path | None) -> None:

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from extractor import clean
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import check_output, tell
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, coded
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import KINDS, OWNER, Whose, is_name
@@ -59,8 +60,10 @@ class Report:
         rate = self.turns / self.seconds if self.seconds else 0.0
         lines = [f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies got context"]
         for stage, counts in self.outcomes.items():
-            lines.append(f"{stage}:")
-            lines += [f"  {name:<40} {number:>7}" for name, number in counts.most_common()]
+            lines.append(f"{coded(SHELL_LANGUAGE.get(), stage)}:")
+            for name, number in counts.most_common():
+                said = ": ".join(coded(SHELL_LANGUAGE.get(), code) for code in name.split(": "))
+                lines.append(f"  {said:<40} {number:>7}")
         return lines
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.cli.memory import in_memory
-from gateway_memory.cli.options import WORKSPACE_VARIABLE, tell, whose_of
+from gateway_memory.cli.options import WORKSPACE_VARIABLE, check_memory, tell, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.config.serving import serve_options
 from gateway_memory.connect.command import connection_to
@@ -84,15 +84,15 @@ def run_page(args: argparse.Namespace) -> int:
     serve = config.serve
     folder = args.workspace or (Path(next(iter(serve.agents.values())).workspace) if serve.agents else None)
     workspace = (folder or Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")).expanduser().absolute()
+    check_memory(argparse.Namespace(workspace=workspace, config=args.config))
     url = args.url or f"http://{args.host or serve.host}:{serve.port if args.port is None else args.port}"
-    if workspace.is_dir():
-        link = _link(url, host_token(workspace))
-        if link:
-            sys.stdout.write(f"{link}\n")
-            return 0
-        if args.url:
-            tell(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`", beside=True)
-            return 1
+    link = _link(url, host_token(workspace))
+    if link:
+        sys.stdout.write(f"{link}\n")
+        return 0
+    if args.url:
+        tell(f"{url}: no service of {workspace} answers there; start it by `gateway-memory serve`", beside=True)
+        return 1
 
     def print_link(address: str) -> None:
         link = _link(address, host_token(workspace))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gateway_memory.cli.options import Parser, add_project, add_whose, add_workspace, in_shell
 from gateway_memory.commands.command import Command, Shell, Text
@@ -25,15 +25,15 @@ class ShellCommand:
     """A command of the shell, called as `gateway-memory NAME`.
 
     run: "module:function" below `gateway_memory`, which gets the parsed arguments and returns the exit code. The module
-    is imported only when the command runs, since most of them import the whole package. needs_folder: whether the
-    workspace must exist. keeps_log: whether it logs to the workspace's `logs/`: not where the log would name what was
-    deleted, or fill a folder that must be empty.
+    is imported only when the command runs, since most of them import the whole package. needs: what must be there, the
+    workspace's folder or a memory in it: what reads shall begin none. keeps_log: whether it logs to the workspace's
+    `logs/`: not where the log would name what was deleted, or fill a folder that must be empty.
     """
 
     name: str
     run: str
     arguments: Arguments = field(default_factory=dict)
-    needs_folder: bool = False
+    needs: Literal["", "folder", "memory"] = ""
     keeps_log: bool = True
 
     @property
@@ -123,7 +123,7 @@ COMMANDS: Final = (
             name=command.name,
             run="cli.memory:run",
             arguments=dict(_arguments_in_shell(command, command.shell)),
-            needs_folder=True,
+            needs="memory",
         )
         for command in CHAT_COMMANDS
         if command.shell

@@ -111,7 +111,7 @@ OTHERS: Final = (
     Command(
         name="restore", run=restore, takes="arguments", shell=Shell(words="*", metavar="no"), changes=True, waits=False
     ),
-    Command(name="pin", run=pin, takes="arguments", shell=_ID, changes=True),
+    Command(name="pin", run=pin, takes="words", shell=_ID, changes=True),
     Command(
         name="review", run=review, record=review_record, takes="arguments", shell=Shell(words="*", metavar="WORDS")
     ),
@@ -129,8 +129,8 @@ OTHERS: Final = (
     ),
     Command(name="clear", run=clear, takes="arguments", changes=True),
     Command(name="export", run=export, waits=False),
-    Command(name="on", run=partial(switch, on=True), takes="arguments", changes=True, waits=False),
-    Command(name="off", run=partial(switch, on=False), takes="arguments", changes=True, waits=False),
+    Command(name="on", run=partial(switch, on=True), takes="words", changes=True, waits=False),
+    Command(name="off", run=partial(switch, on=False), takes="words", changes=True, waits=False),
     Command(name="link", run=link, takes="arguments", shell=_PERSON, changes=True),
     Command(name="unlink", run=unlink, takes="arguments", shell=_PERSON, changes=True),
 )
@@ -239,16 +239,22 @@ class Commands:
         return await self._with_rather(session, typed, answer) if typed.is_question else answer
 
     async def _with_rather(self, session: Session, typed: Typed, answer: str) -> str:
-        """Return an answer with the command that may be meant rather than the one that has answered.
+        """Return an answer with the commands that may be meant rather than the one that has answered.
 
-        A shell has no names but its own.
+        Several may be where a question finds nothing: it may have asked about the memory. A shell has no names but its
+        own.
         """
         if session.commands_as != CHAT:
             return answer
         meant = await meant_rather(self._ports, session, _names(), typed, surely=False)
-        if meant is None:
+        near = [meant] if meant else []
+        if typed.is_question and answer == phrase(session, "search_empty"):
+            possible = await proposals(self._ports, session, _names(), typed)
+            near += [each for each in possible if each not in (meant, typed.command)]
+        if not near:
             return answer
-        return f"{answer}\n{phrase(session, 'rather_command', near=_line(meant, session.language))}"
+        lines = "\n".join(_line(each, session.language) for each in near)
+        return f"{answer}\n{phrase(session, 'rather_command', near=lines)}"
 
     async def _unsure(self, session: Session, name: str, typed: Typed) -> NotDone:
         near = await proposals(self._ports, session, _names(), typed)

@@ -10,7 +10,7 @@ from extractor import has_han
 from gateway_memory.capture.requests import memories_meant
 from gateway_memory.commands.answers import NotDone, as_id, for_each, ids_in, phrase, shown
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.commands.memories import check_ours, of_id
+from gateway_memory.commands.memories import SUGGESTED, check_ours, of_id, suggested, which
 from gateway_memory.commands.names import says_more
 from gateway_memory.edge.content import as_query
 from gateway_memory.ground import CATCH_UP_SECONDS
@@ -21,11 +21,9 @@ from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.episodes import turn_of
 from recall import Hit, Stored
 
-_SUGGESTED: Final = 5
 _NEAREST: Final = 8
 _EXCHANGES: Final = 20
 """The exchanges that are looked through for the words of a request."""
-_POSSIBLE_SCORE: Final = 0.2
 _SESSION: Final = frozenset({"session", "会话"})
 _LAST: Final = frozenset({"last", "上次", "上一次"})
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -55,7 +53,8 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
         return answer
     answer = await forget_named(ports, session, what)  # words may look like an id
     if answer is None:
-        raise NotDone(await _suggestions(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
+        possible = await suggested(ports, session, what)
+        raise NotDone(which(session, "forget", possible, what))
     return answer
 
 
@@ -94,7 +93,7 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     choices = [*((stored.entry.id, stored.entry.text) for stored in meant), *_choices(exchanges)]
     if not choices:
         return await _forget_joined(ports, session, what)
-    raise NotDone(_which(session, choices))
+    raise NotDone(which(session, "forget", choices, what))
 
 
 async def _theirs(ports: CommandPorts, session: Session, hits: Iterable[Hit]) -> list[Hit]:
@@ -187,22 +186,8 @@ async def _still_saying(
     return remaining
 
 
-async def _suggestions(ports: CommandPorts, session: Session, what: str) -> str | None:
-    """List what a search finds for words that name nothing for certain."""
-    hits = await ports.memory.search(session, what, limit=_SUGGESTED)
-    suggestions = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
-    return _which(session, suggestions) if suggestions else None
-
-
-def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
-    if len(possible) == 1:
-        ((identity, text),) = possible
-        return phrase(session, "forget_this", id=identity, text=shown(text))
-    return "\n".join([phrase(session, "forget_which"), *(f"- {identity} · {text}" for identity, text in possible)])
-
-
 def _choices(hits: Sequence[Hit]) -> list[tuple[str, str]]:
-    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_SUGGESTED]]
+    return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:SUGGESTED]]
 
 
 def _has(text: str, what: str) -> bool:

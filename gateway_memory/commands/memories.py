@@ -1,11 +1,13 @@
 """`/memory remember`, `list`, `coming`, `correct` and `pin`."""
 
 import re
+from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final
 
 from extractor import without_holes
+from gateway_memory.capture.requests import memories_meant
 from gateway_memory.capture.unkept import secret_note
 from gateway_memory.commands.answers import NotDone, as_id, for_each, ids_in, phrase, shown
 from gateway_memory.commands.command import CommandPorts
@@ -23,6 +25,9 @@ from gateway_memory.store.markdown import one_line
 from recall import Hit, Stored
 
 _LISTED: Final = 20
+SUGGESTED: Final = 5
+_POSSIBLE_SCORE: Final = 0.2
+_BECOMES: Final = re.compile(r"\s*(?:改成|改为|换成|→|->|\b(?:in)?to\b)\s*")
 _MOST_DAYS: Final = 366
 
 
@@ -108,12 +113,19 @@ async def coming_record(ports: CommandPorts, session: Session, rest: str) -> dic
 
 
 async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Replace the text of a memory by the words behind its id."""
+    """Replace the text of a memory by the words behind its id. Of words without an id, say which memory they mean."""
+    if not says_more(rest):
+        raise NotDone(phrase(session, "correct_usage"))
     identity, _, typed = rest.strip().partition(" ")
     query = as_query(typed)
     text = one_line(without_holes(query.text))
     if query.secrets and not text:
         raise NotDone(secret_note(typed))
+    if await of_id(ports, session, as_id(identity)) is None:
+        what, *becomes = _BECOMES.split(rest.strip(), maxsplit=1)
+        possible = await suggested(ports, session, what, kinds=["memory"])
+        wanted = "".join(becomes) or phrase(session, "correct_new")
+        raise NotDone(which(session, "correct", possible, what, new=shown(wanted)))
     if not text:
         raise NotDone(phrase(session, "correct_usage"))
     scope, stored = await _named_by_id(ports, session, identity)
@@ -124,10 +136,17 @@ async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def pin(ports: CommandPorts, session: Session, rest: str) -> str:
-    """Move memories to MEMORY.md, which every session opens with. rest: their ids."""
-    if not ids_in(rest):
+    """Move memories to MEMORY.md, which every session opens with. rest: their ids, or words that name one."""
+    if not says_more(rest):
         raise NotDone(phrase(session, "pin_usage"))
-    return await for_each(ids_in(rest), partial(_pin, ports, session))
+    identities = ids_in(rest)
+    if not any([await of_id(ports, session, identity) for identity in identities]):
+        near = await ports.storage.recaller.nearest(session.scope.key, as_query(rest).text, SUGGESTED)
+        certain = memories_meant(rest, near).certain
+        if certain is None:
+            raise NotDone(which(session, "pin", await suggested(ports, session, rest, kinds=["memory"]), rest))
+        identities = [certain.entry.id]
+    return await for_each(identities, partial(_pin, ports, session))
 
 
 async def _pin(ports: CommandPorts, session: Session, identity: str) -> str:
@@ -161,6 +180,25 @@ async def of_id(ports: CommandPorts, session: Session, identity: str) -> tuple[S
         if stored is not None and stored.entry.kind != "episode":
             return scope, stored
     return None
+
+
+async def suggested(
+    ports: CommandPorts, session: Session, what: str, *, kinds: Collection[str] | None = None
+) -> list[tuple[str, str]]:
+    """Return the ids and texts of what a search finds for words that name nothing for certain."""
+    hits = await ports.memory.search(session, what, limit=SUGGESTED, kinds=kinds)
+    return [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
+
+
+def which(session: Session, command: str, possible: Sequence[tuple[str, str]], what: str, **values: str) -> str:
+    """Return the question which memory is meant, with how a command is called on one; or that there is none."""
+    if not possible:
+        return phrase(session, "forget_unknown", id=shown(what))
+    if len(possible) == 1:
+        ((identity, text),) = possible
+        return phrase(session, f"{command}_this", id=identity, text=shown(text), **values)
+    listed = (f"- {identity} · {text}" for identity, text in possible)
+    return "\n".join([phrase(session, f"{command}_which", **values), *listed])
 
 
 def check_ours(session: Session, stored: Stored) -> None:

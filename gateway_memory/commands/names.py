@@ -26,13 +26,15 @@ _POLITE: Final = re.compile(
 )
 _FILLER: Final = re.compile(
     r"(?>\b(?:memor(?:y|ies)|remembering|recording|saving|please|pls|now|all|everything|of|it|this|that|them|the|me|my|"
-    r"i|you|your|about|in|here|chat|session|conversation|for|a|while|again|last|one|change|to|use|do|does|work|is)\b"
-    r"|记忆|记录|一下|全部|所有|我的|我|你|的|了|吧|呢|吗|啊|请|这个|这次|本次|对话|会话|聊天|内容|东西|一切|现在|先|刚才"
-    r"|上一[条个次]|最近|功能|有|哪些|些|什么|都|用|\W)*+"
+    r"i|you|your|about|in|here|chat|session|conversation|for|a|while|again|last|one|step|change|to|use|do|does|work|is)\b"
+    r"|记忆|记录|一下|全部|所有|我的|我|你|的|了|吧|呢|吗|啊|请|[这那][条个次]|本次|对话|会话|聊天|内容|东西|一切|现在|先|刚才"
+    r"|上一?[条个次步]|最近|功能|有|哪些|些|什么|多少|几[条个]|都|用|\W)*+"
 )
 """What says nothing more behind a name: "pause it please", 暂停一下吧."""
 _ASKING: Final = frozenset({"what", "who", "how"})
 """Names that mean their command only without more: "what is my name" is a question."""
+_DONE: Final = re.compile(r"了|过(?=什么|多少|哪|几|谁|啥)")
+"""Behind a verb, what tells of the past: 记住了多少 and 删过哪些 ask for nothing to be done."""
 _GLUED: Final = frozenset("忘删查搜找")
 """The names of one character behind which words may begin at once: 查咖啡; but 开会 is not 开."""
 
@@ -107,7 +109,11 @@ class Names:
             if plain.startswith(name, start) and self._fits(name, plain[end:]):
                 behind = typed[end:]
                 rest = behind[len(_BETWEEN.match(behind)[0]) :]  # type: ignore[index]
-                return Typed(command=self._by_name[name], name=typed[start:end], rest=rest, whole=typed)
+                command = self._by_name[name]
+                shown = self.find(rest) if command is self.own.get("list") and says_more(rest) else None
+                if shown and shown is not command:  # "show commands", 查看状态
+                    command, rest = shown, ""
+                return Typed(command=command, name=typed[start:end], rest=rest, whole=typed)
         return None
 
     def _fits(self, name: str, behind: str) -> bool:
@@ -119,7 +125,8 @@ class Names:
         if not says_more(behind):
             return True
         if has_han(behind[0]):
-            return takes == "words" if len(name) > 1 else name in _GLUED and len(behind) > 1
+            glued = takes == "words" if len(name) > 1 else name in _GLUED and len(behind) > 1
+            return glued and not _DONE.match(behind)
         if name in self.own or name in self._chinese:
             return ends or bool(takes)
         return takes == "words" if " " in name else bool(takes) and name not in _ASKING

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from gateway_memory.capture.undoing import UndoRefused
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.edge.phrases import say
+from gateway_memory.commands.names import says_more
+from gateway_memory.edge.phrases import coded, say
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import Session
 from gateway_memory.store.journal.links import below
@@ -54,8 +55,7 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
             if outcome.turn == reply.turn and outcome.action == "masked":
                 lines.append(say(language, "why_masked"))
             elif outcome.turn == reply.turn:
-                named = f" · {outcome.id} · {outcome.text}".rstrip(" ·") if outcome.id else ""
-                lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
+                lines.append(_line(session, coded(language, receipt.stage), asdict(outcome)))
     return "\n".join(lines)
 
 
@@ -70,7 +70,7 @@ async def _receipts_of(ports: CommandPorts, session: Session, turn: int) -> Sequ
 
 async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     """Undo the newest change, or the newest change of one memory."""
-    only = as_id(identity)
+    only = as_id(identity) if says_more(identity) else ""  # 撤销上一步
     language = session.language
     scope = session.scope
     done = await ports.changes.undo(scope, only=only, sender=ports.sender)
@@ -120,7 +120,7 @@ async def history(ports: CommandPorts, session: Session, identity: str) -> str:
     lines = [f"{past['id']} · {past['text']}".rstrip(" ·"), f"{past['file']} · {past['session']}".rstrip(" ·")]
     for event in past["events"]:
         other = f" · {event['other']} · {event['other_text']}" if event["other_text"] else ""
-        lines.append(f"- {readable_time(event['at'])} · {event['event']}{other}")
+        lines.append(f"- {readable_time(event['at'])} · {coded(session.language, event['event'])}{other}")
     return "\n".join(lines)
 
 
@@ -162,12 +162,19 @@ async def receipts(ports: CommandPorts, session: Session, number: str) -> str:
     """Answer with the receipts of the last turns and commands, newest first. number: how many, "" for 20."""
     lines: list[str] = []
     for receipt in (await receipts_record(ports, session, number))["receipts"]:
-        lines.append(f"#{receipt['number']} · {readable_time(receipt['at'])} · {receipt['stage']}")
+        stage = coded(session.language, receipt["stage"])
+        lines.append(f"#{receipt['number']} · {readable_time(receipt['at'])} · {stage}")
         for outcome in receipt["outcomes"]:
-            named = f" · {outcome['id']} · {outcome['text']}".rstrip(" ·") if outcome["id"] else ""
-            turn = f"turn {outcome['turn']}: " if outcome["turn"] else ""
-            lines.append(f"- {turn}{outcome['action']} ({outcome['reason']}){named}")
+            turn = phrase(session, "receipt_turn", turn=outcome["turn"]) if outcome["turn"] else ""
+            lines.append(_line(session, turn, outcome))
     return "\n".join(lines) or phrase(session, "receipts_none")
+
+
+def _line(session: Session, where: str, outcome: Mapping[str, Any]) -> str:
+    """Return a line of a receipt. where: its turn or its stage, "" for neither."""
+    codes = {name: coded(session.language, outcome[name]) for name in ("action", "reason")}
+    named = f" · {outcome['id']} · {outcome['text']}".rstrip(" ·") if outcome["id"] else ""
+    return phrase(session, "receipt_line" if where else "receipt_done", where=where, **codes) + named
 
 
 async def receipts_record(ports: CommandPorts, session: Session, number: str) -> dict[str, Any]:

@@ -1,10 +1,14 @@
 """`/memory pause`, `resume`, `on`, `off`, `link`, `unlink`: what a person sets for a session, or over channels."""
 
+from collections.abc import Sequence
+
 from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.command import CommandPorts
+from gateway_memory.commands.names import says_more
+from gateway_memory.edge.phrases import say
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.sessions.session import FEATURES, Feature, Session
+from gateway_memory.sessions.session import FEATURES, Session
 
 
 async def pause(ports: CommandPorts, session: Session, _: str) -> str:
@@ -20,23 +24,32 @@ async def resume(ports: CommandPorts, session: Session, _: str) -> str:
     await ports.switched(session)
     if session.incognito:
         raise NotDone(phrase(session, "resume_config"))
-    listed = phrase(session, "comma").join(feature for feature in FEATURES if session.on(feature))
-    return phrase(session, "resumed", features=listed)
+    return phrase(session, "resumed", features=named(session, [each for each in FEATURES if session.on(each)]))
 
 
 async def switch(ports: CommandPorts, session: Session, name: str, *, on: bool) -> str:
     """Switch a feature in this session; without a name, all of them: with all off, the session is incognito."""
     wanted = name.strip().lower()
-    names: dict[str, Feature] = {feature.lower(): feature for feature in FEATURES}
-    if wanted not in names and wanted not in ("", "all", "全部"):
-        raise NotDone(phrase(session, "switch_unknown", name=shown(name), known=", ".join(FEATURES)))
-    features = [names[wanted]] if wanted in names else FEATURES
+    features = [
+        each
+        for each in FEATURES
+        if each.lower().endswith(wanted) or say("zh", f"feature_{each}") in wanted  # 自动召回
+    ]
+    if not says_more(name):
+        features = list(FEATURES)
+    if not features:
+        raise NotDone(phrase(session, "switch_unknown", name=shown(name), known=named(session, FEATURES)))
     session.switches.set(features, on=on)
     await ports.switched(session)
     if session.incognito:
         return phrase(session, "incognito")
-    listed = phrase(session, "comma").join(features)
-    return phrase(session, "switched_on" if on else "switched_off", features=listed)
+    return phrase(session, "switched_on" if on else "switched_off", features=named(session, features))
+
+
+def named(session: Session, features: Sequence[str]) -> str:
+    """Return features by their names in the session's language."""
+    names = [phrase(session, f"feature_{each}") for each in features]
+    return phrase(session, "comma").join(names) or phrase(session, "none")
 
 
 async def link(ports: CommandPorts, session: Session, rest: str) -> str:

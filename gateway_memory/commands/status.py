@@ -8,8 +8,9 @@ from gateway_memory.commands.answers import iso_time, phrase, readable_time
 from gateway_memory.commands.command import CommandPorts
 from gateway_memory.commands.receipts import counted
 from gateway_memory.commands.restoring import damage_rows
+from gateway_memory.commands.settings import named
 from gateway_memory.context.digest import waiting_reviews
-from gateway_memory.edge.phrases import Language, say, texts
+from gateway_memory.edge.phrases import Language, say, scope_name, texts
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import FEATURES, Session
 from gateway_memory.store.disk.aside import journals_aside, left_out
@@ -141,13 +142,10 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     sessions = {"saved": 0, "nothing": 0, "unsaved": 0}
     sessions |= {name.removeprefix("state."): number for name, number in facts["sessions"].items()}
 
-    def listed(names: list[str]) -> str:
-        return say(language, "comma").join(names) or say(language, "none")
-
     lines = [
-        say(language, "status_title", scope=facts["scope"], session=facts["session"]),
-        say(language, "status_on", on=listed(facts["on"])),
-        say(language, "status_off", off=listed(facts["off"])),
+        say(language, "status_title", scope=scope_name(language, facts["scope"]), session=facts["session"]),
+        say(language, "status_on", on=named(session, facts["on"])),
+        say(language, "status_off", off=named(session, facts["off"])),
         say(language, "status_count", count=facts["memories"]),
         say(language, "status_episodes", count=facts["episodes"]),
         *([phrase(session, "status_reviews", number=facts["reviews"])] if facts["reviews"] else []),
@@ -162,7 +160,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     ]
     lines += [phrase(session, _damaged(each["file"]), **each) for each in facts["damaged"]]
     lines += [
-        say(language, f"status_left_out_{why}", number=len(names), files=listed(names[:_NAMED]))
+        say(language, f"status_left_out_{why}", number=len(names), files=say(language, "comma").join(names[:_NAMED]))
         for why, names in facts["left_out"].items()
         if names
     ]

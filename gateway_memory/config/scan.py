@@ -142,6 +142,9 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
 
+NO_JSON5 = "no valid JSON5"
+
+
 def syntax_mistake(text: str, message: str) -> tuple[int | None, str]:
     """Return the line of a mistake, if it has one, and what is wrong there.
 
@@ -149,7 +152,7 @@ def syntax_mistake(text: str, message: str) -> tuple[int | None, str]:
     """
     near = re.search(r" (?:starting )?near (\d+)", message)
     if near is None:
-        return None, f"no valid JSON5: {message}"
+        return None, f"{NO_JSON5}: {message}"
     at = max(int(near[1]) - 1, 0)
     full_width = _full_width_at(text, at, marks="“”＂‘’" if message.startswith("Unclosed") else "“”＂")
     if full_width is not None:
@@ -161,7 +164,7 @@ def syntax_mistake(text: str, message: str) -> tuple[int | None, str]:
         message = re.sub(r"U\+([0-9a-fA-F]{4,6})", lambda match: repr(chr(int(match[1], 16))), message)
         message = re.sub(r"b'(\w+)'", lambda match: _TERMS.get(match[1], match[1]), message)
         mistake = f"{message[:1].lower()}{message[1:]}"
-    return line, f"no valid JSON5 at column {column}: {mistake}"
+    return line, f"{NO_JSON5} at column {column}: {mistake}"
 
 
 def _full_width_at(text: str, at: int, *, marks: str) -> int | None:

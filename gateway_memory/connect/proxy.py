@@ -8,7 +8,7 @@ from gateway_memory.config.service import ServeSettings, is_upstream
 from gateway_memory.connect.gateways import GATEWAYS
 from gateway_memory.connect.json_edit import Edit
 from gateway_memory.connect.plan import Plan, Where
-from gateway_memory.edge.phrases import fill
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, fill, scope_name
 from gateway_memory.errors import UsageError, how_to_install
 from gateway_memory.scope import OWNER, resolve_scope
 
@@ -56,12 +56,13 @@ def base_urls(where: Where) -> list[str]:
     scopes: list[Scope] = [resolve_scope(user=name) for name in where.people] or [resolve_scope(user=OWNER)]
     lines = []
     for scope in scopes:
+        whose = scope_name(SHELL_LANGUAGE.get(), scope.key)
         known = next((each for each in tokens.all() if (each.scope, each.name) == (scope.key, NAME)), None)
         if known:
-            lines.append(fill("connect", "proxy_known", scope=scope.key, id=known.id))
+            lines.append(fill("connect", "proxy_known", scope=whose, id=known.id))
             continue
         _, token = tokens.add(scope, NAME)
-        lines.append(f"  {scope.key}: {where.url}/p/{token}/v1")
+        lines.append(f"  {whose}: {where.url}/p/{token}/v1")
     lines.append(fill("connect", "proxy_host", url=f"{where.url}/p/{host_token(where.workspace)}/v1"))
     return lines
 

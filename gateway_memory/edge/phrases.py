@@ -16,6 +16,7 @@ from string import Formatter
 from typing import Any, Final, Literal
 
 from extractor import is_mostly_chinese
+from gateway_memory.scope import OWNER_KEY
 
 Language = Literal["zh", "en"]
 
@@ -41,13 +42,21 @@ def fill(file: str, name: str, /, **values: object) -> str:
     return str(text if isinstance(text, str) else text[SHELL_LANGUAGE.get()]).format(**values)
 
 
+_NUMBER: Final = r"-?[\d.,]+"
+_LATIN_BEHIND: Final = re.compile(r"应为(?=[\x21-\x7e])")
+"""Where a value of Latin letters follows a Han character: "应为整数", but "应为 \"local\""."""
+
+
 @cache
 def _errors() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return the forms of errors in English, each with the one in Chinese."""
     found = []
     for english, chinese in texts("errors").items():
         parts = Formatter().parse(english)
-        form = "".join(re.escape(plain) + (f"(?P<{field}>.+?)" if field else "") for plain, field, *_ in parts)
+        fields = (
+            (plain, field and f"(?P<{field}>{_NUMBER if field == 'number' else '.+?'})") for plain, field, *_ in parts
+        )
+        form = "".join(re.escape(plain) + (field or "") for plain, field in fields)
         found.append((re.compile(form), chinese))
     return tuple(found)
 
@@ -69,7 +78,7 @@ def _in_chinese(text: str) -> tuple[str, int]:
     for form, chinese in _errors():
         if found := form.fullmatch(text):
             parts = {name: _in_chinese(part) for name, part in found.groupdict().items()}
-            told = chinese.format(**{name: part for name, (part, _) in parts.items()})
+            told = _LATIN_BEHIND.sub("应为 ", chinese.format(**{name: part for name, (part, _) in parts.items()}))
             ways.append((told, sum(rest for _, rest in parts.values())))
     for colon in re.finditer(": ", text):
         told, rest = _in_chinese(text[colon.end() :])
@@ -100,6 +109,16 @@ def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
     called = _Called(str(values.pop("memory", CHAT)), language)
     return str(texts("phrases")[phrase][language]).format(memory=called, **values)
+
+
+def scope_name(language: Language, key: str) -> str:
+    """Return the name of a scope: its key, but for the owner's, whom each language has a word for."""
+    return say(language, "owner") if key == OWNER_KEY else key
+
+
+def coded(language: Language, code: str) -> str:
+    """Return a code of a receipt or a history: a stage, what was done, or the reason. English has the code itself."""
+    return str(texts("outcomes_zh").get(code, code)) if language == "zh" else code
 
 
 def secret_name(language: Language, kind: str) -> str:

@@ -54,10 +54,12 @@ def _lines(event: str, runs: Sequence[Mapping[str, Any]], place: Path, file: Pat
     last = runs[-1]
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last["at"]))
     why, counts = _reason(last), Counter(str(each["outcome"]) for each in runs)
-    outcome = _text(last["outcome"]) + (f": {why}" if why else "")
+    outcome = _text("failed_by", outcome=_text(last["outcome"]), why=why) if why else _text(last["outcome"])
     yield _text("last_run", event=event, outcome=outcome, at=at, seconds=last["seconds"], limit=last["limit"])
     if len(runs) > 1:
-        listed = ", ".join(f"{number} {_text(kind)}" for kind, number in counts.most_common())
+        listed = fill("phrases", "comma").join(
+            _text("run_count", kind=_text(kind), number=number) for kind, number in counts.most_common()
+        )
         yield _text("runs", number=len(runs), counts=listed)
     yield from (f"  → {line}" for line in _advice(event, last, counts, place, file))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gateway_memory.edge.phrases import shown
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, coded, shown
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,10 +41,16 @@ def lines_of(proof: Proof) -> list[str]:
     return lines + [f"  a link was deleted, not what it names: {link}" for link in proof.links]
 
 
+def _place(place: str) -> str:
+    """Return the name of a place in the language of the shell. That of a table is "journal TABLE"."""
+    where, _, table = place.partition(" ")
+    return f"{where} {coded(SHELL_LANGUAGE.get(), table)}" if where == "journal" and table else shown(place)
+
+
 def places(before: Mapping[str, int], after: Mapping[str, int] | None = None) -> list[str]:
     """Return a line for each place that has, or had, something of the scope."""
     return [
-        f"{shown(place):<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
+        f"{_place(place):<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
         for place, number in before.items()
         if number or (after or {}).get(place)
     ]

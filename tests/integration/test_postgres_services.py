@@ -12,7 +12,7 @@ from postgres_way import Way
 from pydantic import ValidationError
 
 from gateway_memory import OWNER, GatewayMemory
-from gateway_memory.calls import conversation
+from gateway_memory.calls import sessions
 from gateway_memory.errors import StoreError
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.models import BeforeReply, SpeakerFacts
@@ -57,7 +57,7 @@ def test_a_key_that_is_too_long_is_said_to_be() -> None:
 async def test_a_session_begins_in_time_or_not_at_all(
     postgres_schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversation, "_START_SECONDS", 0.5)
+    monkeypatch.setattr(sessions, "_START_SECONDS", 0.5)
     async with Way.to(os.environ["GATEWAY_MEMORY_DSN"]) as way:
         monkeypatch.setenv("GATEWAY_MEMORY_DSN", way.dsn)
         async with GatewayMemory(config_of(postgres_schema), tmp_path) as memory:
@@ -67,7 +67,7 @@ async def test_a_session_begins_in_time_or_not_at_all(
                 await memory.start_session("chat", user=OWNER)
             assert time.monotonic() - began < seconds(2)
             way.delay_seconds = 0.0
-            monkeypatch.setattr(conversation, "_START_SECONDS", 60.0)
+            monkeypatch.setattr(sessions, "_START_SECONDS", 60.0)
             assert (await memory.start_session("chat", user=OWNER)).is_open
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chinese import english
 
 from gateway_memory.cli.main import main, make_parser
 from gateway_memory.cli.options import language_of_shell
@@ -99,7 +100,10 @@ def test_what_is_wrong_is_told_in_chinese(tmp_path: Path, capsys: pytest.Capture
     file = tmp_path / "config.json5"
     file.write_text("{serve: {port： 1}}", "utf-8")
     assert main(["config", "check", str(file)]) == 1
-    assert capsys.readouterr().err == f"{file}:1: 第 14 列不是有效的 JSON5：'：'（全角标点，请改成半角）\n"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{file}:1: 第 14 列不是有效的 JSON5：'：'（全角标点，请改成半角）",
+        f"{file}: 后面的还没有读：改好这一处后请再检查一次",
+    ]
     file.write_text("{serve: {prot: 1}, agents: {defaults: {memorySync: {store: {schema: 'A'}}}}}", "utf-8")
     assert main(["config", "check", str(file)]) == 1
     assert capsys.readouterr().err.splitlines() == [
@@ -113,8 +117,53 @@ def test_what_is_wrong_is_told_in_chinese(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == f"{file}: no mistakes\n"
 
 
+def begin(workspace: Path) -> None:
+    """Give a folder a memory, as a person who writes the file has one."""
+    (workspace / "MEMORY.md").write_text("# Memory\n", "utf-8")
+
+
+READING = (
+    "status",
+    "list",
+    "search x",
+    "forget k7f3q2a1",
+    "export",
+    "retry",
+    "page",
+    "doctor files",
+    "doctor episodes",
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "there is no memory here; name its folder with --workspace"),
+        ("zh", "这里没有记忆；请用 --workspace 指定所在的文件夹"),
+    ],
+)
+@pytest.mark.parametrize("command", READING)
+def test_what_reads_begins_no_memory_in_a_wrong_folder(
+    command: str, language: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command.split(), "--workspace", str(tmp_path), "--lang", language]) == 1
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_doctor_names_a_journal_that_was_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(tmp_path)
+    assert main(["status", "--workspace", str(tmp_path)]) == 0
+    aside = tmp_path / "journal.sqlite.damaged-20260101-000000"
+    aside.write_bytes(b"broken")
+    capsys.readouterr()
+    assert main(["doctor", "episodes", "--workspace", str(tmp_path)]) == 1
+    assert aside.name in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("chinese")
 def test_what_commands_answer_is_chinese_and_json_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(tmp_path)
     assert main(["status", "--workspace", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert HAN.search(told.splitlines()[0])
@@ -129,6 +178,7 @@ def test_what_commands_answer_is_chinese_and_json_is_not(tmp_path: Path, capsys:
 
 @pytest.mark.usefixtures("chinese")
 def test_the_doctor_speaks_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(tmp_path)
     assert main(["status", "--workspace", str(tmp_path)]) == 0
     capsys.readouterr()
     for part in ("files", "journal", "sessions", "episodes"):
@@ -217,50 +267,6 @@ delete --workspace {w} --scope owner
 delete --workspace {w} --scope owner --yes
 """
 """Commands that end by themselves within moments, with what usually goes wrong."""
-NO_CHINESE = {
-    *(
-        "claude-code",
-        "cursor",
-        "gateway",
-        "gateway-memory",
-        "Hermes",
-        "nanobot",
-        "Obsidian",
-        "Ollama",
-        "Open",
-        "Python",
-        "Unix",
-    ),
-    # what a person types, and finds under this name
-    *(
-        "approve",
-        "auto",
-        "checkout",
-        "disconnect",
-        "hook",
-        "journal",
-        "jsonl",
-        "list",
-        "notify",
-        "owner",
-        "read",
-        "review",
-    ),
-    *("serve", "session", "shell", "stop", "token", "user"),
-    # the names of stages, outcomes and tables
-    *("add", "at", "batch", "changes", "episodes", "events", "history", "memories", "new", "observations", "receipts"),
-    *("replies", "reply", "rules", "sessions", "skipped", "told"),
-}
-"""Words that stay English in a Chinese sentence."""
-
-
-def english(told: str) -> set[str]:
-    """Return the words of a text that a Chinese reader would need in Chinese: no code, path, key, option or acronym."""
-    plain = re.sub(r"`[^`]*`|^  \S.* = .*$|^用法：(?:.*\n)(?: .*\n)*", " ", told, flags=re.MULTILINE)
-    words = re.split(r"[\s、，。；：！？“”（）()【】\u4e00-\u9fff]+", plain)
-    return {
-        word for each in words if re.fullmatch("[A-Z]?[a-z]+(-[a-z]+)*", word := each.strip(".,;:'\"·→"))
-    } - NO_CHINESE
 
 
 @pytest.mark.parametrize(

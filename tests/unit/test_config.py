@@ -299,11 +299,11 @@ def test_each_mistake_can_be_read_in_chinese() -> None:
     with pytest.raises(ConfigError) as caught:
         check_config(FIVE_MISTAKES, "config.json5")
     assert translated("zh", str(caught.value)).splitlines() == [
-        'config.json5:5: agents.defaults.memorySync.autoExtract.enabled: 应为true 或 false；现在是 "true"',
+        'config.json5:5: agents.defaults.memorySync.autoExtract.enabled: 应为 true 或 false；现在是 "true"',
         "config.json5:7: agents.defaults.memorySync.autoRecall.minScore: 应为数，0 到 1；现在是 7",
         'config.json5:8: agents.defaults.memorySync.autoRecall.maxResult: 没有这个键；是不是想写 "maxResults"？',
         (
-            'config.json5:10: agents.defaults.memorySync.timeZone: 应为"local" 或 IANA 时区名，如 "Asia/Shanghai"；'
+            'config.json5:10: agents.defaults.memorySync.timeZone: 应为 "local" 或 IANA 时区名，如 "Asia/Shanghai"；'
             '现在是 "Asia/Beijing"'
         ),
         (

@@ -11,6 +11,7 @@ from typing import Final
 
 import pyjson5
 import pytest
+from chinese import english_in_prose
 
 from gateway_memory.config.load import check_config
 from gateway_memory.config.scan import scan
@@ -166,9 +167,36 @@ def test_a_chinese_page_links_to_chinese_pages(twin: Path) -> None:
     assert [link.name for link in sorted(links - {own}) if link.with_name(f"{link.stem}.zh.md").exists()] == []
 
 
+@pytest.mark.parametrize("twin", [*CHINESE, ROOT / "CONTRIBUTING.zh.md"], ids=lambda page: page.name)
+def test_a_chinese_page_has_no_english_word_that_the_glossary_has_in_chinese(twin: Path) -> None:
+    assert english_in_prose(twin.read_text("utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        ("每个 session 都有开场白。", {"session"}),
+        ("每个会话（session）都有 `session.opening`，见 [session.md](session.md)。", set()),
+        ("咖啡 recall", {"recall"}),
+    ],
+)
+def test_english_in_prose_is_noticed(prose: str, words: set[str]) -> None:
+    assert english_in_prose(prose) == words
+
+
+@pytest.mark.parametrize("twin", [*CHINESE, ROOT / "CONTRIBUTING.zh.md"], ids=lambda page: page.name)
+def test_a_link_into_english_is_called_so(twin: Path) -> None:
+    for line in twin.read_text("utf-8").splitlines():
+        pages = re.findall(r"\]\((?!https?:)([^)#\s]+(?<!\.zh)\.(?:md|json5))", line)
+        if [page for page in pages if "glossary" not in page and not page.endswith(".zh.json5")]:
+            assert re.search("英文|\\[English\\]", line), line
+
+
 def test_chinese_texts_use_the_words_of_the_glossary() -> None:
     """A 频道 is a place within a platform, as Discord has them; the platform itself is a 渠道."""
-    other = re.compile(r"词元|会话开头|开场内容|频道(?!或话题|和房间)")
+    other = re.compile(
+        r"词元|会话开头|开场内容|频道(?!或话题|和房间)|过目|代理人|(?<=[一-鿿] )(?:hooks?|agents?)(?= ?[一-鿿])"
+    )
     texts = [*CHINESE, ROOT / "config.zh.json5", *(ROOT / "gateway_memory" / "edge" / "texts").glob("*.json")]
     found = {path.name: other.findall(path.read_text("utf-8")) for path in texts}
     assert {name: words for name, words in found.items() if words} == {}

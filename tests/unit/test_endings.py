@@ -13,7 +13,7 @@ ENDINGS = [
     json.loads(line) for line in (Path(__file__).parents[1] / "data" / "endings.jsonl").read_text("utf-8").splitlines()
 ]
 ENDED = ("- Talked of last:", "- 最后谈到：")
-OPEN = ("- Open or at risk:", "- 未解决/风险：")
+OPEN = ("- Open or at risk:", "- 还没解决的：")
 
 
 def recorded(ending: dict[str, Any]) -> Summary:

@@ -16,6 +16,7 @@ from gateway_memory.commands.dispatch import COMMANDS, find
 from gateway_memory.config.settings import MemorySync, ReviewSettings
 from gateway_memory.edge.phrases import texts
 from gateway_memory.ground.tables import simplified
+from gateway_memory.sessions.session import FEATURES, Feature
 from recall import EmbedderSettings, RecallSettings
 
 GUESSES = [
@@ -151,7 +152,7 @@ async def test_sixty_guesses_a_language_are_done_or_proposed(tmp_path: Path) -> 
 async def test_what_is_rather_meant_stands_below_the_answer(tmp_path: Path, typed: str, meant: str) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await with_encoder(memory)
-        assert proposed(await memory.command(session, f"/memory {typed}")) == [meant]
+        assert proposed(await memory.command(session, f"/memory {typed}"))[0] == meant
 
 
 async def test_a_sentence_that_begins_like_an_alias_is_asked_about(tmp_path: Path) -> None:
@@ -326,3 +327,72 @@ async def test_undo_names_what_it_takes_back(memory: GatewayMemory, session: Ses
     ids = [each["id"] for each in (await memory.record(session, "list"))["memories"]]
     await memory.command(session, f"/memory pin {ids[0]}")
     assert THREE[1] in str(await memory.command(session, "/memory undo"))
+
+
+@pytest.mark.parametrize("typed", ["记住了多少", "记住了几条", "记住多少了", "记住过什么", "记了多少", "记住了哪些人"])
+async def test_what_is_asked_about_the_memory_is_not_kept(memory: GatewayMemory, session: Session, typed: str) -> None:
+    assert "已记住" not in str(await memory.command(session, f"/memory {typed}"))
+    assert (await memory.record(session, "list"))["memories"] == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["撤销", "撤销上一步", "撤销刚才的", "撤回那条", "undo the last step", "undo that one"]
+)
+async def test_the_last_change_is_undone_as_it_is_said(memory: GatewayMemory, session: Session, typed: str) -> None:
+    await learnt(memory, session, *THREE)
+    await memory.command(session, f"/memory {typed}")
+    assert [each["text"] for each in (await memory.record(session, "list"))["memories"]] == list(THREE[1::-1])
+
+
+async def test_a_line_is_found_by_its_words_to_be_corrected_or_pinned(memory: GatewayMemory, session: Session) -> None:
+    for each in ("房租每月1500元", "我住在三楼"):
+        await memory.command(session, f"/memory 记住 {each}")
+    known = {each["text"]: each["id"] for each in (await memory.record(session, "list"))["memories"]}
+    rent, floor = known["房租每月1500元"], known["我住在三楼"]
+    assert f"/memory 更正 {rent} 每月1800元 会改写它" in str(
+        await memory.command(session, "/memory 修改 房租 改成 每月1800元")
+    )
+    assert f"/memory 更正 {floor} <内容>" in str(await memory.command(session, "/memory 修改三楼"))
+    session.language = "en"
+    (tea,) = await learnt(memory, session, THREE[0])
+    assert f"/memory correct {tea} black tea" in str(
+        await memory.command(session, "/memory change green tea to black tea")
+    )
+    assert len((await memory.record(session, "list"))["memories"]) == len(known) + 1, "nothing was changed"
+    assert str(await memory.command(session, "/memory 置顶 房租")) == "MEMORY.md 里已经有：房租每月1500元"
+    assert "没有编号或内容为“飞机”的记忆" in str(await memory.command(session, "/memory 置顶 飞机"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "feature"),
+    [
+        ("关闭 召回", "autoRecall"),
+        ("关掉自动提取", "autoExtract"),
+        ("off sync", "incrementalSync"),
+        ("off notify", "notify"),
+    ],
+)
+async def test_a_feature_has_a_name_in_each_language(
+    memory: GatewayMemory, session: Session, typed: str, feature: Feature
+) -> None:
+    await memory.command(session, f"/memory {typed}")
+    assert [each for each in FEATURES if not session.on(each)] == [feature]
+    answer = str(await memory.command(session, "/memory 关闭 火箭"))
+    assert "没有“火箭”这个功能。可选：提取、召回、通知、同步、观察" in answer
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("show commands", "help"), ("查看状态", "status"), ("显示 日程", "coming"), ("show coffee", "list")],
+)
+def test_what_is_to_be_shown_may_be_a_command(typed: str, meant: str) -> None:
+    read = dispatch.read(f"/memory {typed}")
+    assert read
+    assert read.command
+    assert read.command.name == meant
+
+
+async def test_a_question_that_finds_nothing_may_have_been_about_the_memory(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await with_encoder(memory)
+        assert "状态" in proposed(await memory.command(session, "/memory 现在是个啥状态"))

@@ -101,7 +101,7 @@ def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_sessi
         "- 已完成：",
         "  - 令牌有效期 24 小时",
         "  - 改好了。",
-        "- 未解决/风险：",
+        "- 还没解决的：",
         "  - TokenExpired 在测试里出现",
         "  - bash: exit 1 2 failed",
         "- 下一步：",

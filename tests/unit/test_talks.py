@@ -20,7 +20,7 @@ HEADINGS = {
     "talked": ("Talked of:", "谈过："),
     "done": ("Done:", "已完成："),
     "ended": ("Talked of last:", "最后谈到："),
-    "open": ("Open or at risk:", "未解决/风险："),
+    "open": ("Open or at risk:", "还没解决的："),
     "next": ("Next:", "下一步："),
     "learnt": ("Learnt:", "了解到："),
 }

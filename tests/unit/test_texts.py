@@ -9,14 +9,17 @@ import re
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import gateway_memory
+from extractor.types import Doubt, Reason
+from gateway_memory.capture.distiller import Reason as DistillReason
 from gateway_memory.edge import phrases
-from gateway_memory.edge.phrases import texts
+from gateway_memory.edge.phrases import coded, texts
 from gateway_memory.serving.page.views import TABS, VIEWS
+from gateway_memory.store.plan import Cause, State
 
 FILES = sorted(path.stem for path in (Path(phrases.__file__).parent / "texts").glob("*.json"))
 PACKAGE = Path(gateway_memory.__file__).parent
@@ -84,6 +87,8 @@ PARSER = {
         "character",
     ),
     *("object", "array", "string", "comment", "Errno", "host", "accepting", "connections", "refused", "Connection"),
+    *("resolve", "Name", "service", "FATAL", "password", "authentication", "database", "role", "exist", "entry"),
+    *("encryption", "sorry", "clients", "socket", "running", "locally", "timeout", "expired", "hba", "conf"),
 }
 """What pyjson5, Python and libpq say, which have no source here; `test_config.py` has the mistakes of a config."""
 
@@ -185,3 +190,14 @@ def test_each_message_of_the_shell_exists(file: str, modules: tuple[str, ...]) -
     printed = {each for module in modules for each in called_with(names, module)}
     assert len(printed) > 4
     assert {each for each in printed if each not in texts(file)} == set()
+
+
+def test_each_code_of_a_receipt_has_a_chinese_name() -> None:
+    """The codes are those of the types, and of the tables in docs/commands.md."""
+    types = (Cause, State, Reason, DistillReason, Doubt)
+    page = (PACKAGE.parent / "docs" / "commands.md").read_text("utf-8")
+    table = page.partition("### What a receipt says")[2].partition("The reason `model`")[0]
+    codes = {code for each in types for code in get_args(each) if code} | set(re.findall(r"`([a-z_]+)`", table))
+    assert len(codes) > 60
+    named = {code: coded("zh", code) for code in codes - {"read"}}  # a command
+    assert [code for code, name in named.items() if not re.search("[一-鿿]", name)] == []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.ground.texts import text_in
+from gateway_memory.scope import KINDS
 from gateway_memory.store.documents import MEMORY_FILE, is_document, original_of
 
 _MOST_BESIDE: Final = 5_000
@@ -57,6 +58,13 @@ def journals_aside(workspace: Path | None) -> list[str]:
 def files_of_former_journals(workspace: Path) -> list[Path]:
     """Return the files of all journals that were set aside, damaged or old."""
     return sorted(path for kind in (_DAMAGED, _OLD) for path in workspace.glob(f"{JOURNAL_FILE}{kind}*"))
+
+
+def has_memory(workspace: Path) -> bool:
+    """Return whether a folder has a memory: a journal, also a damaged one, or documents of anybody."""
+    folders = [kind.folder for kind in KINDS.values() if kind.folder]
+    there = (workspace / name for name in (JOURNAL_FILE, MEMORY_FILE, "memory", *folders))
+    return any(path.exists() for path in there) or bool(journals_aside(workspace))
 
 
 def set_journal_aside(path: Path) -> Path:
