@@ -42,7 +42,7 @@ def own_share(vector: "Floats", encoder: str) -> float:
     if not _fits(vector, encoder):
         return 0.0
     intercept, weights = _direction()
-    return min(max(float(weights @ vector) + intercept, 0.0), _SURE) / _SURE
+    return min(max(float(np.vecdot(weights, vector)) + intercept, 0.0), _SURE) / _SURE
 
 
 def near_answer(vector: "Floats", encoder: str) -> "Floats":
