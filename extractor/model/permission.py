@@ -147,7 +147,8 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
     if by_owner:
         return candidate
     orders = orders_in(candidate.content)
-    if not (orders or traits_of(candidate.category).directive):
+    instructs = any(map(gives_instructions, clauses_of(candidate.content)))
+    if not (orders or instructs or traits_of(candidate.category).directive):
         return candidate
     if all(map(is_of_manner, orders or (candidate.content,))):
         return replace(candidate, category="preference", importance="normal")

@@ -28,7 +28,6 @@ from gateway_memory.context.memory_block import (
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.ground.holds import dated
 from gateway_memory.scope import Kind
-from gateway_memory.store.journal.speakers import unnamed
 from gateway_memory.store.markdown import Block
 from gateway_memory.store.told import Told
 from gateway_memory.store.validity import Validity, marked
@@ -139,6 +138,8 @@ def compose(
     # The last session has the room that was kept for it; what the memories say is left out of it.
     room += _block_cost(session)
     if material.of_room:  # a record has the names that people had then
+        from gateway_memory.store.journal.speakers import unnamed  # an editor has no room, nor time to import it
+
         told.add(unnamed(text, "somebody") for text in [*dict(items).values(), *(fact.text for fact in injected)])
     session = _session_block(material, told, min(room, reserved))
     told.add(session.split("\n"))

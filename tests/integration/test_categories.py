@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-import extractor.types
+import extractor.categories
 from extractor import CATEGORIES, Candidate, Category, Turn, traits_of
 from extractor.model.prompt import FULL_SCHEMA, SMALL_SCHEMA, system_for
 from gateway_memory import OWNER, GatewayMemory, load_config
@@ -28,7 +28,7 @@ async def read_as_quiet(turns: Sequence[Turn], _: Sequence[Stored]) -> Sequence[
 @pytest.mark.parametrize("trait", ["recalled", "announced", "distilled", ""])
 async def test_a_new_category_is_what_its_row_says(trait: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quiet = replace(Category(name="quiet"), **({trait: False} if trait else {}))  # type: ignore[arg-type]
-    monkeypatch.setattr(extractor.types, "CATEGORIES", MappingProxyType({**CATEGORIES, "quiet": quiet}))
+    monkeypatch.setattr(extractor.categories, "CATEGORIES", MappingProxyType({**CATEGORIES, "quiet": quiet}))
     config = load_config()
     store = replace(config.defaults.store, max_memory_md_bytes=50)  # so that it begins in the log
     config = replace(config, defaults=replace(config.defaults, store=store))

@@ -122,6 +122,7 @@ def test_without_the_log_there_is_none(tmp_path: Path, capsys: pytest.CaptureFix
     config.write_text("{agents: {defaults: {memorySync: {logs: {enabled: false}}}}}", "utf-8")
     workspace = tmp_path / "w"
     workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- I sing in a choir\n", "utf-8")
     assert main(["status", "--workspace", str(workspace), "--config", str(config)]) == 0
     assert capsys.readouterr().err == ""
     assert not (workspace / "logs").exists()

@@ -389,6 +389,7 @@ def test_a_whole_journal_is_said_to_be_whole(workspace: Path, capsys: pytest.Cap
     assert counts(workspace) == before
     empty = workspace.with_name("empty")
     empty.mkdir()
+    (empty / "MEMORY.md").write_text("- I sing in a choir\n", "utf-8")
     assert "no journal here" in doctor(empty, capsys)[1]
 
 

@@ -221,15 +221,15 @@ async def test_without_a_key_there_is_no_agent(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("command", "english", "chinese"),
     [
-        ("/memory", "Memory of owner", "owner 的记忆"),
+        ("/memory", "Memory of owner", "主人 的记忆"),
         ("/memory status", "No model: rules and episodes only", "未配置模型：只用规则和对话原话"),
         ("/memory list", "Nothing is remembered yet", "还没有记忆"),
         ("/memory search", "What to search for?", "要搜索什么"),
         ("/memory search zebra", "Nothing found", "没有找到"),
         ("/memory forget abc", "No memory is called or says “abc”", "没有编号或内容为“abc”"),
         ("/memory forget", "Which one?", "忘掉哪一条"),
-        ("/memory off autorecall", "Off in this session: autoRecall", "本会话已关闭：autoRecall"),
-        ("/memory on autoRecall", "On in this session: autoRecall", "本会话已打开：autoRecall"),
+        ("/memory off autorecall", "Off in this session: autoRecall", "本会话已关闭：召回"),
+        ("/memory on autoRecall", "On in this session: autoRecall", "本会话已打开：召回"),
         ("/memory off nonsense", "There is no feature", "没有“nonsense”这个功能"),
         ("/memory off", "Incognito", "无痕模式"),
         ("/memory dance", "There is no /memory dance", "没有 /memory dance"),
