@@ -84,9 +84,15 @@ def run_page(args: argparse.Namespace) -> int:
     serve = config.serve
     folder = args.workspace or (Path(next(iter(serve.agents.values())).workspace) if serve.agents else None)
     workspace = (folder or Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")).expanduser().absolute()
-    check_memory(argparse.Namespace(workspace=workspace, config=args.config))
     url = args.url or f"http://{args.host or serve.host}:{serve.port if args.port is None else args.port}"
-    link = _link(url, host_token(workspace))
+    try:
+        check_memory(argparse.Namespace(workspace=workspace, config=args.config))
+    except UsageError:
+        if not args.url:
+            raise
+        link = None  # nor is there a token of a service
+    else:
+        link = _link(url, host_token(workspace))
     if link:
         sys.stdout.write(f"{link}\n")
         return 0

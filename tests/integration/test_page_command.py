@@ -39,7 +39,10 @@ def test_it_prints_a_link_of_the_service_that_runs(tmp_path: Path) -> None:
 
 def test_without_a_service_it_starts_one(tmp_path: Path) -> None:
     config = written(tmp_path, port=0)
-    command = [*PAGE, "--config", str(config), "--workspace", str(tmp_path / "new"), "--port", "0"]
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- I sing in a choir\n", "utf-8")
+    command = [*PAGE, "--config", str(config), "--workspace", str(folder), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         link = next(line for line in process.stdout if "/enter?code=" in line).strip()
