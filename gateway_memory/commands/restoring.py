@@ -49,5 +49,5 @@ async def damage_rows(ports: CommandPorts, session: Session) -> list[dict[str, A
 
 
 async def _damages(ports: CommandPorts, session: Session) -> list[Damage]:
-    await ports.storage.mender.mend(session.scope)
+    await ports.storage.mender.look(session.scope)
     return await ports.storage.mender.questions(session.scope)

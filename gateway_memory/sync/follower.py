@@ -86,6 +86,10 @@ class Follower:
         """Return the losses of a scope's files that, at the last refresh, were damaged for long enough."""
         return {file: held.loss for file, held in self._of(scope).held.items() if held.settled}
 
+    def is_unsure(self, scope: Scope) -> bool:
+        """Return whether a file of a scope looks damaged, and has not been so for long enough."""
+        return any(held.loss.damaged and not held.settled for held in self._of(scope).held.values())
+
     def _of(self, scope: Scope) -> "_Scope":
         """Return the state of a scope. Beyond `_MOST_SCOPES`, the least recently used state is dropped."""
         of = self._scopes.get(scope.key)

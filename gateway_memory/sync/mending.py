@@ -65,6 +65,19 @@ class Mender:
                 await self._mend(scope, file, loss)
             await self._follower.refresh(scope)
 
+    async def look(self, scope: Scope) -> None:
+        """Mend a scope's files, and wait until one that only looks damaged is whole again, or counts as damaged.
+
+        Raises:
+            StoreError, RecallError: they could not be read or written.
+        """
+        await self.mend(scope)
+        for _ in range(_LOOKS + 1):
+            if not self._follower.is_unsure(scope):
+                return
+            await asyncio.sleep(vanishing.SETTLES_SECONDS / _LOOKS)
+            await self.mend(scope)
+
     async def _mend(self, scope: Scope, file: str, loss: Loss) -> None:
         ledger, documents = self._store.ledger, self._store.documents
         lost = {row.entry.id: row for row in loss.lost}

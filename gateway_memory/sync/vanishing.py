@@ -17,6 +17,7 @@ SETTLES_SECONDS: Final = 3.0
 MOMENT_SECONDS: Final = 0.15
 """How long a file from which a few lines vanished must stay as it is."""
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_COMMENT_BEGINS: Final = re.compile(r"(?<=\s)<(?:!-?)?\Z")
 NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 """What a line of a file that broke has."""
 
@@ -56,11 +57,12 @@ def cut_line(text: str, vanished: Vanished) -> str:
     """Return the last line of a text if it is the beginning of one that vanished, else ""."""
     line = text.rpartition("\n")[2]
     head, comment, _ = (line[found.end() :] if (found := _ITEM.match(line)) else "").partition("<!--")
-    head = head.strip()
+    begun = _COMMENT_BEGINS.search(head)  # it was cut within "<!--"
+    head = head[: begun.start() if begun else None].strip()
     if not head:
         return line if line.strip() in ("-", "*", "+") else ""
     for _, whole in vanished.lines:
-        if whole.startswith(head) and (comment or whole != head):
+        if whole.startswith(head) and (comment or begun or whole != head):
             return line
     return ""
 

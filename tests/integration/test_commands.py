@@ -102,6 +102,15 @@ async def test_forget_offers_nothing_that_only_stands_near(memory: GatewayMemory
     assert "No memory is called or says" in await command(memory, session, "/memory forget tea")
 
 
+@pytest.mark.parametrize("declined", ["/memory cancel", "/memory never mind", "/memory 取消"])
+async def test_who_declines_to_clear_takes_nothing_back(memory: GatewayMemory, session: Session, declined: str) -> None:
+    await say(memory, session, "Remember that I drink oolong.")
+    await command(memory, session, "/memory clear")
+    before = kept(memory)
+    await command(memory, session, declined)
+    assert kept(memory) == before != {}
+
+
 async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> None:
     await say(memory, session, "I like green tea.")
     answer = await command(memory, session, "/memory undo")

@@ -84,6 +84,21 @@ async def is_whole(memory: GatewayMemory, session: Session, file: Path) -> None:
     assert await parts(memory).storage.recaller.count(session.scope.key) == LINES, "a half line is no memory"
 
 
+@pytest.mark.parametrize("cut", ["<", " <!", " <!-", " <!-- gm"])
+async def test_the_first_look_asks_and_half_a_line_is_no_memory(tmp_path: Path, cut: str) -> None:
+    file = tmp_path / "MEMORY.md"
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("before", user=OWNER)
+        await filled(memory, session, file)
+    text = file.read_text("utf-8")
+    file.write_text(text[: text.index(cut, text.index(words(LINES // 2))) + len(cut)], "utf-8")
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("after", user=OWNER)
+        assert "lines of MEMORY.md" in await asks(memory, session)
+        await command(memory, session, "/memory restore")
+        await is_whole(memory, session, file)
+
+
 @pytest.mark.usefixtures("long_ago")
 @pytest.mark.parametrize("damage", OF_TEXT)
 @pytest.mark.parametrize("answer", ["restore", "restore no"])
