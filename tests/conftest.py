@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ def on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
     monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with AsPostgres(dsn) as instead:
         monkeypatch.setattr("gateway_memory.sync.storage.open_ports", instead.open_ports)
+        monkeypatch.setattr("gateway_memory.store.disk.aside.has_memory", Path.is_dir)  # no file tells of a schema
         yield instead
 
 
