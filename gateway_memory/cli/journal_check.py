@@ -12,7 +12,7 @@ from gateway_memory.cli.findings import finding, tell_bad, tell_good, write_find
 from gateway_memory.cli.memory import in_memory
 from gateway_memory.cli.options import whose_of
 from gateway_memory.config.load import load_config
-from gateway_memory.edge.phrases import SHELL_LANGUAGE, coded, scope_name
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, coded, fill, scope_name
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.damage import Damage
@@ -80,11 +80,16 @@ def check_journal(args: argparse.Namespace) -> int:
         rows = {name: recovered.rows.get(table, 0) for name, table in _COUNTED.items()}
         tell_good("journal_recovered", file=file, kept=kept, all=sum(recovered.rows.values()), **rows)
     problems += sum(tell_bad("journal_log_lost", file=file) for file in recovered.without_log)
+    language = SHELL_LANGUAGE.get()
+    unknown = [coded(language, table) for table, number in sorted(recovered.lost.items()) if not number]
     for table, number in sorted(recovered.lost.items()):
         name = "journal_memories_lost" if table == "memories" else "journal_rows_lost"
-        problems += tell_bad(
-            name, table=coded(SHELL_LANGUAGE.get(), table), number=number or finding("journal_rows_unknown")
-        )
+        if number or table == "memories":
+            problems += tell_bad(name, table=coded(language, table), number=number or finding("journal_rows_unknown"))
+    if unknown:
+        problems += tell_bad("journal_tables_lost", tables=fill("phrases", "comma").join(unknown))
+    if recovered.lost and recovered.lost.keys().isdisjoint(_COUNTED.values()):
+        write_finding(finding("journal_told_there"))
     if not recovered.read and not problems:
         return tell_good("journal_whole" if (args.workspace / JOURNAL_FILE).exists() else "journal_none")
     return problems
