@@ -131,7 +131,7 @@ async def _reach(settings: MqttSettings, where: str) -> str:
             seconds=_ROUND_TRIP_SECONDS,
             reason=error.strerror or type(error).__name__,
         )
-        return f"{where}: {why}"
+        return finding("mqtt_not_reached", where=where, why=why)
     return ""
 
 

@@ -76,7 +76,9 @@ class Demo:
         _say(f"\n{len(turns)} turns were played over three sessions, and two more asked questions beside them.\n")
         for number, title, (holds, question, answer) in sorted(results, key=lambda each: each[0]):
             self.failed += [] if holds else [f"{number}: {title}"]
-            _say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked:  {question}\n        told:   {answer}")
+            slow = any(each.startswith(f"{number}:") for each in self.slow)
+            mark = "✗" if not holds else "~" if slow else "✓"
+            _say(f"  {mark} {number}  {title}\n        asked:  {question}\n        told:   {answer}")
 
     async def _session(self, key: str) -> Session:
         return await self._memory.start_session(key, user=OWNER)

@@ -213,7 +213,7 @@ def _lines(migrated: Migrated, args: argparse.Namespace, source: Location, targe
         yield _text("nul", number=migrated.nul)
     if migrated.undecodable:
         yield _text("undecodable", number=migrated.undecodable)
-    sides = {"source": migrated.source, "target": migrated.target}
+    sides = {"source": shown(migrated.source), "target": shown(migrated.target)}
     if not migrated.holds:
         yield _text("differs", **sides, parts=", ".join(each.part for each in migrated.compared if not each.is_same))
         return

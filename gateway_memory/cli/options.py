@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
@@ -69,6 +70,9 @@ class Parser(argparse.ArgumentParser):
         """Check a choice. What an error lists includes the choices of installed packages, which are slow to find."""
         if action.choices is not None and value not in action.choices:
             action.choices = [*action.choices, *getattr(action.choices, "others", ())]
+            near = [] if value in action.choices else get_close_matches(str(value), map(str, action.choices), 1, 0.7)
+            if near:
+                raise argparse.ArgumentError(action, f"invalid choice: {value!r} (did you mean {near[0]!r}?)")
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:

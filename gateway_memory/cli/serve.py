@@ -73,7 +73,9 @@ def run_token(args: argparse.Namespace) -> int:
         for each in tokens.all():
             day = datetime.fromtimestamp(each.added_at).astimezone().date()
             sys.stdout.write(f"{each.id}  {day}  {each.scope}  {each.name}".rstrip() + "\n")
-    elif not tokens.revoke(args.id):
+    elif tokens.revoke(args.id):
+        tell(f"{args.id}: revoked; it is good for nothing from now on", beside=True)
+    else:
         raise UsageError(f"{args.id}: there is no such token; gateway-memory token list shows them")
     return 0
 

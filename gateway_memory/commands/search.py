@@ -13,7 +13,7 @@ from gateway_memory.context.blocks import nothing_remembered
 from gateway_memory.context.finder import RECALLED, TERMS, Found
 from gateway_memory.context.word_search import ARCHIVED
 from gateway_memory.edge.content import well_formed
-from gateway_memory.edge.phrases import Language, say
+from gateway_memory.edge.phrases import Language, say, translated
 from gateway_memory.errors import UsageError
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import Session
@@ -81,7 +81,7 @@ def parse_search(text: str) -> SearchRequest:
             return SearchRequest(problem=word)
     limit = given.pop("limit", str(_FOUND))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= _LONGEST_NUMBER and 0 < int(limit) <= _MOST):
-        return SearchRequest(problem=f"--limit {limit}")
+        return SearchRequest(problem=f"--limit {limit}: expected a number from 1 to {_MOST}")
     return SearchRequest(query=" ".join(query), given=given, limit=int(limit), explain=explain)
 
 
@@ -190,7 +190,9 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
 async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Found, SearchRequest]:
     request, usage = parse_search(typed), phrase(session, "search_usage")
     if request.problem:
-        raise NotDone(f"{phrase(session, 'search_option', problem=shown(request.problem))} {usage}")
+        raise NotDone(
+            f"{phrase(session, 'search_option', problem=shown(translated(session.language, request.problem)))}\n{usage}"
+        )
     if not request.query and not request.given:
         raise NotDone(usage)
     if session.incognito:
@@ -203,7 +205,9 @@ async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Foun
             session, request.query, limit=request.limit, explain=request.explain, **filters
         )
     except UsageError as error:
-        raise NotDone(f"{phrase(session, 'search_option', problem=error)} {usage}") from None
+        raise NotDone(
+            f"{phrase(session, 'search_option', problem=translated(session.language, str(error)))}\n{usage}"
+        ) from None
     return hits, request
 
 

@@ -10,7 +10,7 @@ from gateway_memory.commands.receipts import counted
 from gateway_memory.commands.restoring import damage_rows
 from gateway_memory.commands.settings import named
 from gateway_memory.context.digest import waiting_reviews
-from gateway_memory.edge.phrases import Language, say, scope_name, texts
+from gateway_memory.edge.phrases import Language, say, scope_name, texts, translated
 from gateway_memory.ground.times import day_of
 from gateway_memory.sessions.session import FEATURES, Session
 from gateway_memory.store.disk.aside import journals_aside, left_out
@@ -245,7 +245,8 @@ def _mqtt_lines(language: Language, mqtt: dict[str, Any] | None, outbox: int) ->
         return []
     dropped = say(language, "comma").join(f"{reason} {number}" for reason, number in mqtt["dropped"].items())
     state, since = say(language, f"mqtt_{mqtt['state']}"), readable_time(mqtt["since"])
-    reason = f" ({mqtt['reason']})" if mqtt["reason"] else ""
+    why = translated(language, mqtt["reason"])
+    reason = (f"（{why}）" if language == "zh" else f" ({why})") if why else ""
     counts = mqtt | {"dropped": dropped or say(language, "none"), "outbox": outbox}
     return [
         say(language, "status_mqtt", broker=mqtt["broker"], state=state, since=since, reason=reason),

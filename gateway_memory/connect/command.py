@@ -53,7 +53,8 @@ def run_connect(args: argparse.Namespace) -> int:
     _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
     _say(base_urls(where) if args.host == NAME else [])
     _say(list(plan.advice))
-    _say([f"`gateway-memory disconnect {args.host}` takes it back."])
+    here = f" --file {plan.changes[-1].path}" if args.host == NAME else ""
+    _say([f"`gateway-memory disconnect {args.host}{here}` takes it back."])
     return 0
 
 

@@ -36,7 +36,8 @@ def proxy_plan(where: Where, config: Path | None) -> Plan:
     port = urlsplit(where.url).port  # that of the base URLs, which are told with it
     here = f" --port {port}" if port not in (None, ServeSettings().port) else ""
     serve = f"gateway-memory serve --workspace {where.workspace} --config {edit.path}{here}"
-    return Plan(changes=(edit,), in_process=True, advice=tuple(fill("connect", "proxy", serve=serve).split("\n")))
+    advice = fill("connect", "proxy", serve=serve, workspace=where.workspace)
+    return Plan(changes=(edit,), in_process=True, advice=tuple(advice.split("\n")))
 
 
 def base_urls(where: Where) -> list[str]:
@@ -59,7 +60,7 @@ def base_urls(where: Where) -> list[str]:
         whose = scope_name(SHELL_LANGUAGE.get(), scope.key)
         known = next((each for each in tokens.all() if (each.scope, each.name) == (scope.key, NAME)), None)
         if known:
-            lines.append(fill("connect", "proxy_known", scope=whose, id=known.id))
+            lines.append(fill("connect", "proxy_known", scope=whose, id=known.id, workspace=where.workspace))
             continue
         _, token = tokens.add(scope, NAME)
         lines.append(f"  {whose}: {where.url}/p/{token}/v1")

@@ -43,7 +43,7 @@ def fill(file: str, name: str, /, **values: object) -> str:
 
 
 _NUMBER: Final = r"-?[\d.,]+"
-_LATIN_BEHIND: Final = re.compile(r"应为(?=[\x21-\x7e])")
+_LATIN_BEHIND: Final = re.compile(r"(应为|现在是)(?=[\x21-\x7e])")
 """Where a value of Latin letters follows a Han character: "应为整数", but "应为 \"local\""."""
 
 
@@ -78,7 +78,7 @@ def _in_chinese(text: str) -> tuple[str, int]:
     for form, chinese in _errors():
         if found := form.fullmatch(text):
             parts = {name: _in_chinese(part) for name, part in found.groupdict().items()}
-            told = _LATIN_BEHIND.sub("应为 ", chinese.format(**{name: part for name, (part, _) in parts.items()}))
+            told = _LATIN_BEHIND.sub(r"\1 ", chinese.format(**{name: part for name, (part, _) in parts.items()}))
             ways.append((told, sum(rest for _, rest in parts.values())))
     for colon in re.finditer(": ", text):
         told, rest = _in_chinese(text[colon.end() :])

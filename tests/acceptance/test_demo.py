@@ -23,6 +23,7 @@ def test_a_slow_machine_is_a_warning_beside_what_holds(
     assert "✗" not in shown
     assert "Every criterion holds." in shown
     assert "slower than 0 ms on this machine" in shown
+    assert re.search("^  ~ 7  The first answer", shown, re.MULTILINE), "it is not ticked"
     assert "the floor of a bare search was" in shown
     assert "1: “帮我写个脚本” took" in shown
 
@@ -50,8 +51,8 @@ def test_it_speaks_the_language_of_the_shell(
     finally:
         SHELL_LANGUAGE.reset(before)
     shown = capsys.readouterr().out
-    told = [line for line in shown.splitlines() if not re.match(r" {8}|  [✓✗] ", line)]
-    titles = re.findall("^  [✓✗] .*", shown, re.MULTILINE)
+    told = [line for line in shown.splitlines() if not re.match(r" {8}|  [✓~✗] ", line)]
+    titles = re.findall("^  [✓~✗] .*", shown, re.MULTILINE)
     assert len(titles) == 11
     assert [line for line in (*told, *titles) if line and not re.search("[一-鿿]", line)] == []
     assert not re.search(r"^ {8}(asked|told|search):", shown, re.MULTILINE)
