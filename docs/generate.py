@@ -44,6 +44,18 @@ PAGES: Final[dict[str, Language]] = {
     "reference.md": "en",
     "reference.zh.md": "zh",
 }
+_VALUES_ZH: Final = {
+    "DAY": "日期",
+    "DAYS": "天数",
+    "DOCUMENT": "文档",
+    "FILE": "文件",
+    "FOLDER": "文件夹",
+    "ID": "编号",
+    "NAME": "名字",
+    "QUERY": "关键词",
+    "WORDS": "内容",
+}
+"""What stands for a value in the usage of a command."""
 SERVICE: Final = ("serve",)
 METHODS: Final = {
     "BlockingMemory": ("open", "close", "within", "submit", "run"),
@@ -79,7 +91,7 @@ def search_options(language: Language) -> Iterator[str]:
     yield from (("| 选项 | |", "|---|---|") if chinese else ("| option | |", "|---|---|"))
     (search,) = (command.shell for command in COMMANDS if command.name == "search")
     for option in search.options if search else ():
-        yield _row(f"`{f'--{option.name} {option.metavar}'.rstrip()}`", option.help[language])
+        yield _row(f"`{_in(language, f'--{option.name} {option.metavar}'.rstrip())}`", option.help[language])
 
 
 def shell_commands(language: Language) -> Iterator[str]:
@@ -89,7 +101,7 @@ def shell_commands(language: Language) -> Iterator[str]:
     for command in SHELL_COMMANDS:
         positional = [action for action in _own(command.parser()) if not action.option_strings]
         usage = " ".join([SHELL, command.name, *map(_positional, positional)])
-        yield _row(f"`{usage}`", command.help[language])
+        yield _row(f"`{_in(language, usage)}`", command.help[language])
 
 
 def shell_options(_: Language) -> Iterator[str]:
@@ -102,6 +114,11 @@ def shell_options(_: Language) -> Iterator[str]:
             known = {action.dest for action in _own(parser)}
             agents = [action for action in _own(quick_search.make_parser()) if action.dest not in known]
             yield from _rows(command.name, agents)
+
+
+def _in(language: Language, usage: str) -> str:
+    """Return how a command is called, with what stands for a value in a language."""
+    return re.sub("[A-Z]{2,}", lambda word: _VALUES_ZH.get(word[0], word[0]), usage) if language == "zh" else usage
 
 
 def _options(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
