@@ -54,6 +54,7 @@ _VALUES_ZH: Final = {
     "NAME": "名字",
     "QUERY": "关键词",
     "WORDS": "内容",
+    "no": "不用",
 }
 """What stands for a value in the usage of a command."""
 SERVICE: Final = ("serve",)
@@ -118,7 +119,9 @@ def shell_options(_: Language) -> Iterator[str]:
 
 def _in(language: Language, usage: str) -> str:
     """Return how a command is called, with what stands for a value in a language."""
-    return re.sub("[A-Z]{2,}", lambda word: _VALUES_ZH.get(word[0], word[0]), usage) if language == "zh" else usage
+    if language == "en":
+        return usage
+    return re.sub(r"[A-Z]{2,}|\bno\b", lambda word: _VALUES_ZH.get(word[0], word[0]), usage)
 
 
 def _options(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -75,6 +75,8 @@ def test_the_help_of_the_whole_names_each_command_in_chinese() -> None:
     [
         (["doctor", "x"], "gateway-memory doctor：错误：参数 part：没有 'x'（可选："),
         (["nothing"], "没有 'nothing'（可选："),
+        (["statsu"], "命令：没有 'statsu'，是不是 'status'？"),
+        (["connect"], "请写明连接哪个程序"),
         (["chat", "--nothing"], "不认识的参数：--nothing"),
         (["wiki"], "缺少参数：--output"),
         (["serve", "--port", "x"], "参数 --port：'x' 无效，应为整数"),
