@@ -349,7 +349,7 @@ async def test_a_line_is_found_by_its_words_to_be_corrected_or_pinned(memory: Ga
         await memory.command(session, f"/memory 记住 {each}")
     known = {each["text"]: each["id"] for each in (await memory.record(session, "list"))["memories"]}
     rent, floor = known["房租每月1500元"], known["我住在三楼"]
-    assert f"/memory 更正 {rent} 每月1800元 会改写它" in str(
+    assert f"/memory 更正 {rent} 每月1800元”会改写它" in str(
         await memory.command(session, "/memory 修改 房租 改成 每月1800元")
     )
     assert f"/memory 更正 {floor} <内容>" in str(await memory.command(session, "/memory 修改三楼"))
