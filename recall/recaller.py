@@ -360,6 +360,16 @@ class Recaller:
         loaded = self._reader and self._reader.encoder
         return loaded.name if loaded else "", vectors
 
+    async def stored_vectors(self, scope: str, ids: Sequence[str]) -> "dict[str, Vector]":
+        """Return the vectors that rows have in memory, by id, if they are of the encoder of `encoded`."""
+        loaded = self._reader and self._reader.encoder
+        name = loaded.name if loaded else ""
+
+        def read(index: "Index") -> "dict[str, Vector]":
+            return index.vectors_of(scope, ids) if name and index.encoder == name else {}
+
+        return await self._read(scope, read)
+
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
     ) -> tuple[Near, ...]:

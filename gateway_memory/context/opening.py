@@ -97,7 +97,8 @@ class OpeningBuilder:
         memory = [block for block in lines_that_hold(lines, known, validity) if not in_context(block.id, block.text)]
         places: Mapping[str, int] = {}
         try:
-            about, places = await self._placed(await self._about(session, validity, today), memory, known)
+            about = await self._about(session, validity, today)
+            about, places = await self._placed(scope.key, about, memory, known)
             joined = [(scope.kind, await self._joined(scope, today)) for scope in session.who.joined]
         except RecallError:  # another process may have the index locked: MEMORY.md is there all the same
             about, joined = None, []
@@ -148,18 +149,23 @@ class OpeningBuilder:
         return await compute(_permitted, about)
 
     async def _placed(
-        self, about: list[OpeningMemory], lines: Sequence[Block], known: Mapping[str, LineFacts]
+        self, scope: str, about: list[OpeningMemory], lines: Sequence[Block], known: Mapping[str, LineFacts]
     ) -> tuple[list[OpeningMemory], Mapping[str, int]]:
         """Return what is known about the user without what MEMORY.md says or what tells nothing, and all their places.
 
         There are no places where a vector was not there in time.
         """
         about = await compute(fresh, about, Told(block.text for block in lines))
-        placed = [block.text for block in lines if (of := known.get(block.id)) and not traits_of(of.category).directive]
-        texts = list(dict.fromkeys([*placed, *(each.text for each in about if not each.is_wish)]))
-        encoder, vectors = await self._storage.recaller.encoded(texts, _SEARCH_SECONDS) if texts else ("", [])
-        vectors_of = {text: vector.tolist() for text, vector in zip(texts, vectors, strict=True) if vector is not None}
-        worth = await compute(_worth_of, vectors_of, encoder)
+        placed = [block for block in lines if (of := known.get(block.id)) and not traits_of(of.category).directive]
+        rest = [each for each in about if not each.is_wish]
+        texts = list(dict.fromkeys([*(block.text for block in placed), *(each.text for each in rest)]))
+        whole = {block.id: block.text for block in placed} | {each.id: each.text for each in rest if each.marks is None}
+        stored = await self._storage.recaller.stored_vectors(scope, list(whole)) if whole else {}
+        vectors = {whole[identity]: vector for identity, vector in stored.items()}
+        others = [text for text in texts if text not in vectors]
+        encoder, made = await self._storage.recaller.encoded(others, _SEARCH_SECONDS)
+        vectors |= {text: vector for text, vector in zip(others, made, strict=True) if vector is not None}
+        worth = await compute(_worth_of, {text: vector.tolist() for text, vector in vectors.items()}, encoder)
         telling = [each for each in about if each.marks is None or each.text not in worth or worth[each.text].value > 0]
         places = in_rounds(worth) if all(text in worth for text in texts) else {}
         return sorted(telling, key=lambda each: places.get(each.text, -1)), places

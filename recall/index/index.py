@@ -169,6 +169,15 @@ class Index:
         if scope not in self._scopes and self.rows.large(scope, 0) is None:
             self.scope(scope)
 
+    def vectors_of(self, scope: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of rows by id, without those that have none; {} where the scope's storage searches it."""
+        self.warm(scope)
+        if (rows := self._scopes.get(scope)) is None:
+            return {}
+        found = {each.entry.id: rows.row_of(each.sequence) for each in self.rows.by_ids(scope, ids)}
+        there = {identity: row for identity, row in found.items() if row is not None and rows.embedded.values[row]}
+        return dict(zip(there, rows.matrix.take(np.array([*there.values()], np.int64)), strict=True)) if there else {}
+
     def _load(self, scope: str) -> ScopeRows | None:
         # What changes between two reads is of a later revision, and is caught up with then.
         revision = self.rows.revision(scope)
