@@ -221,7 +221,7 @@ async def test_without_a_key_there_is_no_agent(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("command", "english", "chinese"),
     [
-        ("/memory", "Memory of owner", "主人 的记忆"),
+        ("/memory", "Memory of owner", "记忆：主人"),
         ("/memory status", "No model: rules and episodes only", "未配置模型：只用规则和对话原话"),
         ("/memory list", "Nothing is remembered yet", "还没有记忆"),
         ("/memory search", "What to search for?", "要搜索什么"),
