@@ -121,7 +121,7 @@ async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
     text = one_line(without_holes(query.text))
     if query.secrets and not text:
         raise NotDone(secret_note(typed))
-    if await of_id(ports, session, as_id(identity)) is None:
+    if not await _is_id(ports, session, as_id(identity)):
         what, *becomes = _BECOMES.split(rest.strip(), maxsplit=1)
         possible = await suggested(ports, session, what, kinds=["memory"])
         wanted = "".join(becomes) or phrase(session, "correct_new")
@@ -140,13 +140,19 @@ async def pin(ports: CommandPorts, session: Session, rest: str) -> str:
     if not says_more(rest):
         raise NotDone(phrase(session, "pin_usage"))
     identities = ids_in(rest)
-    if not any([await of_id(ports, session, identity) for identity in identities]):
+    if not any([await _is_id(ports, session, identity) for identity in identities]):
         near = await ports.storage.recaller.nearest(session.scope.key, as_query(rest).text, SUGGESTED)
         certain = memories_meant(rest, near).certain
         if certain is None:
             raise NotDone(which(session, "pin", await suggested(ports, session, rest, kinds=["memory"]), rest))
         identities = [certain.entry.id]
     return await for_each(identities, partial(_pin, ports, session))
+
+
+async def _is_id(ports: CommandPorts, session: Session, word: str) -> bool:
+    """Return whether a word is the id of a memory, or of one that was there."""
+    known = await of_id(ports, session, word) is not None
+    return known or bool(await ports.storage.ledger.states(session.scope.key, [word]))
 
 
 async def _pin(ports: CommandPorts, session: Session, identity: str) -> str:

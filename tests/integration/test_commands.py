@@ -111,6 +111,14 @@ async def test_who_declines_to_clear_takes_nothing_back(memory: GatewayMemory, s
     assert kept(memory) == before != {}
 
 
+async def test_an_id_that_is_gone_is_no_word(memory: GatewayMemory, session: Session) -> None:
+    await say(memory, session, "Remember that the ladder stands in the barn.")
+    (identity,) = kept(memory).values()
+    await command(memory, session, f"/memory correct {identity} the ladder stands in the yard")
+    for text in (f"/memory correct {identity} the ladder stands in the attic", f"/memory pin {identity}"):
+        assert "ladder" not in await command(memory, session, text)
+
+
 async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> None:
     await say(memory, session, "I like green tea.")
     answer = await command(memory, session, "/memory undo")
