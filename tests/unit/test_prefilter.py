@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from extractor import ExtractorSettings, Turn, judge
-from extractor.gate import CHINESE, LATIN, REPLY, chinese_features, latin_features, reply_features
+from extractor.gate_features import CHINESE, LATIN, REPLY, chinese_features, latin_features, reply_features
 from extractor.language.kind import is_chinese, is_mostly_chinese
 
 SETTINGS = ExtractorSettings(min_conversation_length=0)
