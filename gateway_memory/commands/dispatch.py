@@ -20,7 +20,7 @@ from gateway_memory.commands.restoring import restore
 from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.settings import link, pause, resume, switch, unlink
-from gateway_memory.commands.status import status, status_record
+from gateway_memory.commands.status import privacy, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.errors import place_of
 from gateway_memory.ground import CATCH_UP_SECONDS
@@ -129,6 +129,7 @@ OTHERS: Final = (
     ),
     Command(name="clear", run=clear, takes="arguments", changes=True),
     Command(name="export", run=export, waits=False),
+    Command(name="privacy", run=privacy, waits=False),
     Command(name="on", run=partial(switch, on=True), takes="words", changes=True, waits=False),
     Command(name="off", run=partial(switch, on=False), takes="words", changes=True, waits=False),
     Command(name="link", run=link, takes="arguments", shell=_PERSON, changes=True),

@@ -220,5 +220,5 @@ async def clear(ports: CommandPorts, session: Session, rest: str) -> str:
 
 
 async def export(_: CommandPorts, session: Session, __: str) -> str:
-    """Say how everything is written to files."""
+    """Say how everything is written to files, and how another assistant's is brought in."""
     raise NotDone(phrase(session, "export_how"))

@@ -1,4 +1,4 @@
-"""`/memory status`: the state of a workspace."""
+"""`/memory status` and `privacy`: the state of a workspace, and who can read it."""
 
 import asyncio
 from collections import Counter
@@ -133,6 +133,11 @@ def _age(ports: CommandPorts, at: float) -> int:
 
 def _at(ports: CommandPorts, at: float | None) -> str | None:
     return iso_time(at, ports.memory.zone) if at else None
+
+
+async def privacy(_: CommandPorts, session: Session, __: str) -> str:
+    """Answer who can read what is kept here."""
+    return phrase(session, "privacy_shared" if session.scope.kind.is_shared else "privacy_own")
 
 
 async def status(ports: CommandPorts, session: Session, _: str) -> str:

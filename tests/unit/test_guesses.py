@@ -188,6 +188,20 @@ async def test_help_has_a_line_for_each_command_and_tells_more_of_one(memory: Ga
     assert len(chinese) < len(told) < 3000
 
 
+async def test_who_can_read_it_is_answered_for_a_person_and_for_a_room(memory: GatewayMemory, session: Session) -> None:
+    assert "no other user" in str(await memory.command(session, "/memory who can see this"))
+    assert "只属于你" in str(await memory.command(session, "/memory 谁能看到"))
+    room = await memory.start_session("agent:main:telegram:group:1", room="garden")
+    assert "each of them" in str(await memory.command(room, "/memory privacy"))
+
+
+@pytest.mark.parametrize("typed", ["export", "import", "upload", "导入"])
+async def test_files_come_and_go_in_a_shell(memory: GatewayMemory, session: Session, typed: str) -> None:
+    answer = str(await memory.command(session, f"/memory {typed}"))
+    assert "gateway-memory export" in answer
+    assert "gateway-memory import" in answer
+
+
 async def test_what_is_asked_for_in_chinese_names_chinese_commands(memory: GatewayMemory, session: Session) -> None:
     assert "/memory 忘掉 <编号>" in str(await memory.command(session, "/memory 忘掉"))
     assert "/memory 列出" in str(await memory.command(session, "/memory 忘掉没有的东西"))
