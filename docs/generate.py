@@ -26,6 +26,7 @@ from gateway_memory.calls.placing import PlacingCalls
 from gateway_memory.calls.sessions import SessionCalls
 from gateway_memory.calls.turns import TurnCalls
 from gateway_memory.cli import quick_search
+from gateway_memory.cli.options import placeholder
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.dispatch import COMMANDS
 from gateway_memory.config.keys import expected, known_keys, known_paths
@@ -44,19 +45,6 @@ PAGES: Final[dict[str, Language]] = {
     "reference.md": "en",
     "reference.zh.md": "zh",
 }
-_VALUES_ZH: Final = {
-    "DAY": "日期",
-    "DAYS": "天数",
-    "DOCUMENT": "文档",
-    "FILE": "文件",
-    "FOLDER": "文件夹",
-    "ID": "编号",
-    "NAME": "名字",
-    "QUERY": "关键词",
-    "WORDS": "内容",
-    "no": "不用",
-}
-"""What stands for a value in the usage of a command."""
 SERVICE: Final = ("serve",)
 METHODS: Final = {
     "BlockingMemory": ("open", "close", "within", "submit", "run"),
@@ -92,7 +80,8 @@ def search_options(language: Language) -> Iterator[str]:
     yield from (("| 选项 | |", "|---|---|") if chinese else ("| option | |", "|---|---|"))
     (search,) = (command.shell for command in COMMANDS if command.name == "search")
     for option in search.options if search else ():
-        yield _row(f"`{_in(language, f'--{option.name} {option.metavar}'.rstrip())}`", option.help[language])
+        value = placeholder(option.metavar, language)
+        yield _row(f"`{f'--{option.name} {value}'.rstrip()}`", option.help[language])
 
 
 def shell_commands(language: Language) -> Iterator[str]:
@@ -101,8 +90,8 @@ def shell_commands(language: Language) -> Iterator[str]:
     yield from (("| 命令 | |", "|---|---|") if chinese else ("| command | |", "|---|---|"))
     for command in SHELL_COMMANDS:
         positional = [action for action in _own(command.parser()) if not action.option_strings]
-        usage = " ".join([SHELL, command.name, *map(_positional, positional)])
-        yield _row(f"`{_in(language, usage)}`", command.help[language])
+        usage = " ".join([SHELL, command.name, *(_positional(action, language) for action in positional)])
+        yield _row(f"`{usage}`", command.help[language])
 
 
 def shell_options(_: Language) -> Iterator[str]:
@@ -115,13 +104,6 @@ def shell_options(_: Language) -> Iterator[str]:
             known = {action.dest for action in _own(parser)}
             agents = [action for action in _own(quick_search.make_parser()) if action.dest not in known]
             yield from _rows(command.name, agents)
-
-
-def _in(language: Language, usage: str) -> str:
-    """Return how a command is called, with what stands for a value in a language."""
-    if language == "en":
-        return usage
-    return re.sub(r"[A-Z]{2,}|\bno\b", lambda word: _VALUES_ZH.get(word[0], word[0]), usage)
 
 
 def _options(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -143,8 +125,8 @@ def _own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return [action for action in parser._actions if action.dest not in COMMON]  # noqa: SLF001 - likewise
 
 
-def _positional(action: argparse.Action) -> str:
-    name = str(action.metavar or _choices(action) or action.dest.upper())
+def _positional(action: argparse.Action, language: Language) -> str:
+    name = placeholder(str(action.metavar or _choices(action) or action.dest.upper()), language)
     return {"*": f"[{name} …]", "+": f"{name} …", "?": f"[{name}]"}.get(str(action.nargs), name)
 
 

@@ -4,13 +4,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
-from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, Language, fill, shown, texts
+from gateway_memory.edge.phrases import SHELL, SHELL_LANGUAGE, Language, columns, fill, shown, texts
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Kind, Whose, forms, is_name, owner_unless_named
 
@@ -34,6 +34,22 @@ class _Help(argparse.HelpFormatter):
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
         super().add_usage(usage, actions, groups, _frame("usage") if prefix is None else prefix)
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if action.help is not argparse.SUPPRESS:
+            taken = columns(self._format_action_invocation(action)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, taken)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """Return the lines of an argument. argparse counts characters, a terminal columns: the help begins at one."""
+        written, head = super()._format_action(action), self._format_action_invocation(action)
+        more = columns(head) - len(head)
+        return written.replace(head + " " * more, head, 1) if more else written
+
+    def _metavar_formatter(self, action: argparse.Action, default_metavar: str) -> Callable[[int], tuple[str, ...]]:
+        written = super()._metavar_formatter(action, default_metavar)
+        return lambda size: tuple(placeholder(name, SHELL_LANGUAGE.get()) for name in written(size))
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,6 +105,11 @@ def tell(*lines: str, beside: bool = False) -> None:
 def in_shell(text: str | Mapping[Language, str] | None) -> str | None:
     """Return a text in the language of the shell."""
     return text if isinstance(text, str | None) else text[SHELL_LANGUAGE.get()]
+
+
+def placeholder(name: str, language: Language) -> str:
+    """Return what stands for a value in a usage, in a language."""
+    return str(texts("shell")["placeholders"].get(name, name)) if language == "zh" else name
 
 
 def _frame(name: str) -> str:

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +11,7 @@ from gateway_memory.config.keys import json_key, known_paths
 from gateway_memory.config.load import adapter
 from gateway_memory.config.scan import KeyPath, dotted, scan
 from gateway_memory.config.settings import Config
-from gateway_memory.edge.phrases import Language, texts
+from gateway_memory.edge.phrases import Language, columns, texts
 
 MEMORY: Final[KeyPath] = ("agents", "defaults", "memorySync")
 """Where the settings of a memory stand; the names of its keys leave this out."""
@@ -68,15 +67,11 @@ def _comment(text: str, indent: str) -> Iterator[str]:
     for paragraph in text.split("\n"):
         line, room = "", _COLUMNS - len(indent)
         for word in re.findall(r"[!-~]+[^\w\s\"“（\[{]*|\s+|.[^\w\s\"“（\[{]*", paragraph):
-            if line and _columns(line + word) > room:
+            if line and columns(line + word) > room:
                 yield f"{indent}// {line.rstrip()}"
                 line = ""
             line += word if line else word.lstrip()
         yield f"{indent}// {line}"
-
-
-def _columns(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "FW" else 1 for character in text)
 
 
 def render_config(config: Config) -> str:

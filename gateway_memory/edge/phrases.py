@@ -8,6 +8,7 @@ English; what a shell prints goes through `shown`.
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import cache
@@ -124,6 +125,11 @@ def coded(language: Language, code: str) -> str:
 def secret_name(language: Language, kind: str) -> str:
     """Return the name of a kind of secret. An unknown kind is shown by its issuer's name in both languages."""
     return str(texts("secrets").get(kind, {}).get(language, kind))
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "FW" else 1 for character in text)
 
 
 def language_of(text: str) -> Language:

@@ -11,7 +11,7 @@ from chinese import english
 from gateway_memory.cli.main import main, make_parser
 from gateway_memory.cli.options import language_of_shell
 from gateway_memory.cli.table import COMMANDS
-from gateway_memory.edge.phrases import SHELL_LANGUAGE
+from gateway_memory.edge.phrases import SHELL_LANGUAGE, columns
 
 HAN = re.compile("[一-鿿]")
 
@@ -60,6 +60,16 @@ def test_the_help_of_each_command_and_option_is_chinese(name: str) -> None:
     assert not re.search("usage|show this|options:|positional", told)
     for action in command.parser()._actions:
         assert action.help is None or HAN.search(action.help) or re.fullmatch(r"[\w, 、]+", action.help), action.dest
+
+
+@pytest.mark.usefixtures("in_chinese")
+def test_what_stands_for_a_value_is_chinese_and_the_help_begins_at_one_column() -> None:
+    (command,) = (each for each in COMMANDS if each.name == "search")
+    told = command.parser().format_help()
+    assert not re.search(r"\b(QUERY|FOLDER|FILE|AGENT|NAME|DAY|KEY)\b", told)
+    rows = [line for line in told.splitlines() if re.match(r"  --\S+ [\u3400-\u9fff]", line)]
+    assert len(rows) > 5
+    assert len({columns(re.match(r"  --\S+ \S+ +", line)[0]) for line in rows}) == 1  # type: ignore[index]
 
 
 @pytest.mark.usefixtures("in_chinese")
