@@ -34,7 +34,7 @@ def _checked(file: Path) -> Config:
 
 def _output(args: argparse.Namespace) -> str:
     if args.action == "schema":
-        return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(config_schema(SHELL_LANGUAGE.get()), indent=2, ensure_ascii=False) + "\n"
     if args.action == "check":
         config = _checked(args.file)
         lines = scan(read_text(args.file))

@@ -92,17 +92,17 @@ def _document(value: Any) -> Any:
     return value
 
 
-def config_schema() -> dict[str, Any]:
+def config_schema(language: Language = "en") -> dict[str, Any]:
     """Return the JSON Schema of config.json5, each key described by the comment above it in the shipped file."""
     schema = adapter().json_schema()
     for definition in (schema, *schema["$defs"].values()):
         for described in definition["properties"].values():
             described.pop("title", None)  # pydantic's "Minscore" says less than the key itself
-    _describe(schema, schema["$defs"], (), scan(reference_text()).comments)
+    _describe(schema, schema["$defs"], (), scan(reference_text(language)).comments)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": "config.json5 of gateway-memory",
+        "title": "config.json5 of gateway-memory" if language == "en" else "gateway-memory 的 config.json5",
     }
 
 

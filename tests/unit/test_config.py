@@ -414,6 +414,17 @@ def test_the_schema_names_every_key_and_describes_it() -> None:
     assert json.loads(json.dumps(schema)) == schema
 
 
+def test_the_schema_describes_each_key_in_chinese_too() -> None:
+    english, chinese = config_schema(), config_schema("zh")
+    told = 0
+    for name, definition in english["$defs"].items():
+        for key, described in definition["properties"].items():
+            if "description" in described:
+                assert re.search("[一-鿿]", chinese["$defs"][name]["properties"][key]["description"]), key
+                told += 1
+    assert told > 80
+
+
 sections = st.builds(
     MemorySync,
     time_zone=st.sampled_from(["local", "UTC", "Asia/Shanghai"]),
