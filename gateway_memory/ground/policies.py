@@ -26,6 +26,10 @@ async def retry(
 
     pause: is called with each failure and its number, from 1 on. It returns the seconds to wait, or None to raise it.
     """
+    try:
+        return await work()
+    except Exception as error:  # noqa: BLE001 - the first failure; nearly all calls succeed, and need no more than this
+        failed = [error]
     seconds: list[float] = []
 
     def is_tried_again(state: RetryCallState) -> bool:
@@ -35,6 +39,8 @@ async def retry(
         return wanted is not None
 
     async def attempt() -> T:
+        if failed:
+            raise failed.pop()
         return await work()
 
     async def paused(seconds: float) -> None:

@@ -98,14 +98,15 @@ class Withheld:
 
         words: words that are sufficient by themselves: see `words_of`.
         """
-        terms = terms_of(text)
-        return not terms.isdisjoint(words) or bool(self._said(text, since))
+        return bool(words and not terms_of(text).isdisjoint(words)) or bool(self._said(text, since))
 
     def words_of(self, *texts: str, since: float = 0.0) -> frozenset[str]:
         """Return the words of the forgotten text that these texts, of one turn or one record, repeat.
 
         A reply may refer to it with a single word ("OK, tea is noted"), and answer a question with one.
         """
+        if not self._terms:
+            return frozenset()
         parts = [part for text in texts for line in text.split("\n") for part in (line, *SENTENCE_END.split(line))]
         parts += [f"{asked} {answer}" for asked, answer in pairwise(filter(str.strip, parts)) if _ASKED.search(asked)]
         numbers = {number for part in parts for number in self._said(part, since)}
@@ -142,6 +143,8 @@ class Withheld:
         return value
 
     def _said(self, text: str, since: float) -> list[int]:
+        if not self._terms:
+            return []
         terms = terms_of(text)
         counts = Counter(number for term in terms for number in self._having.get(term, ()))
         return [
