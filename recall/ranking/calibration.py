@@ -45,13 +45,14 @@ class Message(NamedTuple):
     highest cosine times coverage among the best ten; without vectors, the highest coverage. selves, leans, task, asks:
     see `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
     message names. foreign: the share of the best three rows in another script than the message. named: whether a row
-    has a name that is in the message. strange: how little a question or a task without such a name has to do with its
-    asker, see `asker.of_asker`. assisted: whether the scope is an assistant's log, see `rank.lectures`.
+    has a name that is in the message. asker: how surely it asks for what its asker has told, and strange: how little a
+    question or a task has to do with its asker, from 0 on, see `asker.of_asker`. assisted: whether the scope is an
+    assistant's log, see `rank.lectures`.
     """
 
     lead: float
     both: float
-    selves: int
+    selves: float
     leans: int
     task: bool
     asks: bool
@@ -60,6 +61,7 @@ class Message(NamedTuple):
     dated: float = 0.0
     foreign: float = 0.0
     named: bool = False
+    asker: float = 0.0
     strange: float = 0.0
     assisted: bool = False
 

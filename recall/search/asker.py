@@ -5,13 +5,11 @@ what the owner of a cat told. And where its answer is near: "what do I do for a 
 """
 
 import base64
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from recall.search.query import Query
 from recall.tables import table
 
 if TYPE_CHECKING:
@@ -19,30 +17,19 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-_MOST_STRANGE: Final = 5.0
-_SURE: Final = 2.0  # log-odds
+_LEAST: Final = -5.0  # log-odds
+_MOST: Final = 3.0
 
 
-def of_asker(query: Query, vector: "Floats", encoder: str) -> Query:
-    """Return a message with what its vector tells: a question of its asker says "I" at least once.
+def of_asker(vector: "Floats", encoder: str) -> float:
+    """Return the log-odds, -5 to 3, that a message asks for what its asker has told, and not of the world.
 
-    `strange` is its log-odds, up to 5, of asking of the world and not of its asker; 0 where it rather asks of them.
-    vector: (dimension,), of length 1. encoder: the name of its maker. Unchanged for another than the bundled one.
+    vector: (dimension,), of length 1. encoder: the name of its maker; 0 for another than the bundled one.
     """
-    intercept, weights = _direction()
-    if not _fits(vector, encoder):
-        return query
-    odds = float(np.vecdot(weights, vector)) + intercept
-    own = int(query.wants and odds >= 0)
-    return replace(query, selves=max(query.selves, own), strange=min(max(-odds, 0.0), _MOST_STRANGE))
-
-
-def own_share(vector: "Floats", encoder: str) -> float:
-    """Return how surely a question asks for what its asker has told, from 0 to 1; 0 for another encoder's vector."""
     if not _fits(vector, encoder):
         return 0.0
     intercept, weights = _direction()
-    return min(max(float(np.vecdot(weights, vector)) + intercept, 0.0), _SURE) / _SURE
+    return min(max(float(np.vecdot(weights, vector)) + intercept, _LEAST), _MOST)
 
 
 def near_answer(vector: "Floats", encoder: str) -> "Floats":

@@ -32,8 +32,8 @@ class Query:
     asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
     it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
     asks: whether it asks. names: the terms of words in it that are written as names. alone: whether it is a question
-    that is clear without the turns before it, which then count for nothing. wide: see `topics.is_wide`. strange: how
-    little it asks of its asker, see `asker.of_asker`.
+    that is clear without the turns before it, which then count for nothing. wide: see `topics.is_wide`. of_asker: the
+    log-odds of `asker.of_asker`; 0 without a vector.
     """
 
     weights: dict[int, float]
@@ -48,12 +48,17 @@ class Query:
     names: frozenset[int]
     alone: bool
     wide: bool
-    strange: float = 0.0
+    of_asker: float = 0.0
+
+    @property
+    def strange(self) -> float:
+        """How little what it asks for has to do with its asker, from 0 on."""
+        return max(-self.of_asker, 0.0) if self.wants else 0.0
 
     @property
     def wants(self) -> bool:
         """Whether the message asks for something, and does not only state something."""
-        return bool(self.asks or self.topics or self.looks_back or self.task)
+        return bool(self.asks or self.topics or self.looks_back or self.task or self.of_asker > 0)
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:

@@ -12,7 +12,7 @@ from recall.index.index import Index
 from recall.index.sampling import Wanted
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
-from recall.search.asker import near_answer, of_asker, own_share
+from recall.search.asker import near_answer, of_asker
 from recall.search.candidates import CandidateRow, Candidates, QueryVector, Terms, chosen, hits_of, rank_with_words
 from recall.search.query import Query, prepare_query
 from recall.text.topics import QUESTION, STANDING, WIDE
@@ -30,6 +30,8 @@ _APPLYING = 3
 # From so high a product of cosine and coverage on, a line is evidence enough that a question is none of the world.
 _NEAR = 0.6
 _FIRST_FEW = 3
+# The log-odds from which on a message asks for what its asker has told as one does that says "I", and surely.
+_LIKELY, _SURE = 1.0, 2.0
 # A line that has so large a share of what was searched for, by weight, is found, however far its meaning is.
 _HAS_ITS_WORDS = 0.5
 # The gap in worth to the best row, in log-odds, up to which a row is injected: for a message that asks for something,
@@ -90,8 +92,9 @@ def lexical_scores(
     if vector is not None:
         vector = vector.alone() if query.alone else vector
         vector = vector if index.fits(vector.vector) else None
-    if vector is not None and not request.asked:  # who searches has said that something is of use
-        query = of_asker(query, vector.vector, index.encoder)
+    odds = of_asker(vector.vector, index.encoder) if vector is not None else 0.0
+    if not request.asked:  # who searches has said that something is of use
+        query = replace(query, of_asker=odds)
     if vector is not None and query.wants:
         vector = replace(vector, sought=near_answer(vector.vector, index.encoder))
     toward = None if vector is None else vector.toward
@@ -131,7 +134,7 @@ def lexical_scores(
         idf=idf[: query.own],
         most=most,
         named=named,
-        own=own_share(vector.vector, index.encoder) if vector is not None and query.wants and not named else 0.0,
+        own=min(max(odds, 0.0), _SURE) / _SURE if query.wants and not named else 0.0,
     )
 
 
@@ -290,7 +293,7 @@ def _message(
         lead=float(scores[0]) - tenth,
         meaning=meaning,
         both=float(both.max()),
-        selves=query.selves,
+        selves=max(query.selves, min(max(query.of_asker, 0.0) / _LIKELY, 1.0)),  # 老公生日哪天 says no "I"
         leans=query.leans,
         task=query.task,
         asks=query.asks,
@@ -299,7 +302,8 @@ def _message(
         # Rows in another script than the message can't share its words.
         foreign=float(((lexical.rows.traits.values[best[:_FIRST_FEW]] & WIDE != 0) != query.wide).mean()),
         named=named,
-        strange=query.strange * max(0.0, 1 - float(both.max()) / _NEAR) if query.wants and not named else 0.0,
+        asker=max(query.of_asker, 0.0),
+        strange=query.strange * (1.0 if named else max(0.0, 1 - float(both.max()) / _NEAR)),
         assisted=lexical.rows.constants().assisted,
     )
 

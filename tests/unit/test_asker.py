@@ -6,30 +6,40 @@ import numpy as np
 import pytest
 
 from recall.encoding.encoder import bundled_encoder
-from recall.search.asker import near_answer, of_asker, own_share
-from recall.search.query import Query, prepare_query
+from recall.search.asker import near_answer, of_asker
+from recall.search.query import prepare_query
 
 
-def read(message: str, encoder: str | None = None) -> Query:
+def odds(message: str, encoder: str | None = None) -> float:
     bundled = bundled_encoder()
-    query = prepare_query(message, (), 0.0, None)
-    return of_asker(query, bundled.encode([message])[0], encoder or bundled.name)
+    return of_asker(bundled.encode([message])[0], encoder or bundled.name)
 
 
-@pytest.mark.parametrize("message", ["老公生日哪天", "车停哪儿了", "猫吃什么粮", "what's the wifi called again"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "老公生日哪天",
+        "车停哪儿了",
+        "猫吃什么粮",
+        "what's the wifi called again",
+        "the garage asks what make of van it is",
+    ],
+)
 def test_a_question_of_ones_own_needs_no_word_for_it(message: str) -> None:
-    assert prepare_query(message, (), 0.0, None).selves == 0
-    assert read(message).selves == 1
+    query = prepare_query(message, (), 0.0, None)
+    assert query.selves == 0
+    assert odds(message) > 0
+    assert replace(query, of_asker=odds(message)).wants
 
 
 @pytest.mark.parametrize("message", ["猫为什么怕黄瓜", "为什么天空是蓝的", "why do cats knead blankets"])
 def test_a_question_of_the_world_is_strange_to_its_asker(message: str) -> None:
-    assert read(message).strange > 1
+    assert replace(prepare_query(message, (), 0.0, None), of_asker=odds(message)).strange > 1
 
 
-def test_of_another_encoders_vector_nothing_is_known() -> None:
-    query = prepare_query("猫为什么怕黄瓜", (), 0.0, None)
-    assert read("猫为什么怕黄瓜", "another") == query == replace(query, strange=0.0)
+def test_what_only_tells_something_is_not_strange() -> None:
+    message = "we moved to the coast in spring and the garden is full of slugs"
+    assert replace(prepare_query(message, (), 0.0, None), of_asker=odds(message)).strange == 0
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,7 @@ def test_of_another_encoders_vector_nothing_is_known() -> None:
         ),
         ("who do I report to?", "Gareth is my line manager and he takes things badly", "the report is due on Thursday"),
         ("我对象在哪上班", "老公跑长途的，一走就是十来天", "我今天加班到九点"),
-        ("what's my cat on", "豆包吃鸡肉味的猫粮，别的都不碰", "猫今天又把花瓶打碎了"),
+        ("what food is my cat on", "豆包吃鸡肉味的猫粮，别的都不碰", "猫今天又把花瓶打碎了"),
     ],
 )
 def test_a_question_moves_towards_its_answer(question: str, answer: str, beside: str) -> None:
@@ -64,12 +74,12 @@ def test_another_encoders_question_stays_where_it_is() -> None:
     [
         ("what do I do for a living?", True),
         ("我是干哪行的？", True),
+        ("where did Rona move to", True),
         ("when was the first escalator built", False),
         ("猫为什么怕黄瓜", False),
+        ("why is it called Nova Scotia", False),
     ],
 )
 def test_a_question_of_its_asker_is_told_from_one_of_the_world(message: str, *, own: bool) -> None:
-    encoder = bundled_encoder()
-    share = own_share(encoder.encode([message])[0], encoder.name)
-    assert share > 0.5 if own else share == 0
-    assert own_share(encoder.encode([message])[0], "another") == 0
+    assert odds(message) > 0.8 if own else odds(message) < 0.5
+    assert odds(message, "another") == 0
