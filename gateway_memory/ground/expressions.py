@@ -151,7 +151,11 @@ def _dates(match: re.Match[str], day: date) -> list[Span]:
 
 def _moon_days(match: re.Match[str], day: date) -> list[Span]:
     month, number = moon_day(match)
-    return [day_span(lunar(year, month, number)) for year in (day.year - 1, day.year, day.year + 1)]
+    years = [day.year - 1, day.year, day.year + 1]
+    if match["of_year"]:  # of the moon's years: 今年腊月 is in the January after
+        began = day.year if lunar(day.year, 1, 1) <= day else day.year - 1
+        years = [began + year - day.year for year in _years(match.groupdict(), day)]
+    return [day_span(lunar(year, month, number)) for year in years]
 
 
 def moon_day(match: re.Match[str]) -> tuple[int, int]:
@@ -462,11 +466,17 @@ def _figures(match: re.Match[str], day: date) -> list[Span]:
     return spans
 
 
+_NEW_YEAR: Final = frozenset({"lunar 12-99", "lunar 1-1", "lunar 1-15"})
+
+
 def _feasts(match: re.Match[str], day: date, group: str = "feast") -> list[Span]:
     parts = match.groupdict()
     rule = rule_at(match.string, *match.span(group))
     spans = []
-    for year in _years(parts, day):
+    years = list(_years(parts, day))
+    if parts.get("of_year") == "今" and rule in _NEW_YEAR:  # in autumn 今年春节 is the one ahead
+        years += [day.year + 1]
+    for year in years:
         try:
             span = feast(rule, year)
         except ValueError:

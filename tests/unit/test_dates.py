@@ -268,6 +268,23 @@ def test_a_clock_without_a_half_of_the_day_is_read_by_what_is_done(text: str, ti
     assert time_of(text) == time
 
 
+@pytest.mark.parametrize(
+    ("text", "day", "meant"),
+    [
+        ("我哥今年腊月二十三从东莞回来", date(2026, 9, 8), "2027-01-30"),
+        ("今年腊月二十三我们杀猪", date(2026, 1, 20), "2026-02-10"),
+        ("今年农历八月十五回家", date(2026, 9, 8), "2026-09-25"),
+        ("明年大年初三回娘家", date(2026, 9, 8), "2027-02-08"),
+        ("去年腊月十八结的婚", date(2026, 9, 8), "2026-02-05"),
+        ("今年除夕我值班", date(2026, 9, 8), "2027-02-05"),
+        ("今年春节去了三亚", date(2026, 9, 8), "2026-02-17"),
+        ("今年春节去三亚", date(2026, 1, 8), "2026-02-17"),
+    ],
+)
+def test_a_year_named_beside_a_day_of_the_moon_is_the_moons(text: str, day: date, meant: str) -> None:
+    assert [str(span.first) for span in holds_of(text, day).on] == [meant]
+
+
 def test_what_comes_again_has_a_next_day() -> None:
     def coming(text: str) -> str:
         span = holds_of(text, SATURDAY).coming(SATURDAY)
