@@ -19,8 +19,8 @@ from train_meanings import SAID, lines_of, packed
 from extractor.asked import BOUNDARIES, PLACES, around, best_span, words_in
 from extractor.language.kind import is_chinese
 
-STEPS, PACE, RIDGE = 200, 0.05, 1e-3
-OTHERS = 2
+STEPS, PACE, RIDGE = 200, 0.05, 2e-3
+OTHERS = 4
 LONGEST_OTHER = 90  # characters
 ABOUT = "Where what a message asks to keep begins and ends, by the words around a boundary: step, a byte a weight."
 TARGET = SAID.parents[1] / "extractor" / "tables" / "asked.txt"

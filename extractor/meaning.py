@@ -71,8 +71,8 @@ _LONGEST_STEP: Final = 6
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.35
-_KEEP_IN_PART: Final = 0.9  # of some clauses of a sentence, which asks or orders in others
+_KEEP: Final = 0.37
+_KEEP_IN_PART: Final = 1.0  # of some clauses of a sentence, which asks or orders in others
 _KEEP_IN_NONE: Final = -2.1  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
 _IMPORTANT: Final = 2.1  # half of what is kept
@@ -88,7 +88,7 @@ _KEEP_POINTED_AT: Final = -0.4
 _KEEP_READ: Final = -1.3  # of what a rule has read, and what a model shall read
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
-_BORROWED: Final = 0.0
+_BORROWED: Final = 0.01
 _BORROWED_IN_PART: Final = -0.65  # a clause alone no longer tells that it was supposed
 _QUESTION: Final = 0.6
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.1}
