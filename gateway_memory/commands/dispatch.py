@@ -229,7 +229,8 @@ class Commands:
         command = typed.command
         if command is None:
             raise await self._unsure(session, "unknown_command", typed)
-        if session.commands_as == CHAT and await meant_rather(ports, session, _names(), typed, surely=True):
+        asks = command.changes and typed.rest in ("?", "？")  # "private?" pauses nothing
+        if session.commands_as == CHAT and (asks or await meant_rather(ports, session, _names(), typed, surely=True)):
             raise await self._unsure(session, "unsure_command", typed)
         if command.waits:
             await ports.caught_up(session.session_id, CATCH_UP_SECONDS)

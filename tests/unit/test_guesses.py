@@ -195,6 +195,16 @@ async def test_who_can_read_it_is_answered_for_a_person_and_for_a_room(memory: G
     assert "each of them" in str(await memory.command(room, "/memory privacy"))
 
 
+@pytest.mark.parametrize("typed", ["private?", "undo?", "暂停？"])
+async def test_a_question_changes_nothing(memory: GatewayMemory, session: Session, typed: str) -> None:
+    await learnt(memory, session, *THREE)
+    answer = await memory.answer(session, f"/memory {typed}")
+    assert answer
+    assert not answer.done
+    assert not session.incognito
+    assert len((await memory.record(session, "list"))["memories"]) == len(THREE)
+
+
 @pytest.mark.parametrize("typed", ["export", "import", "upload", "导入"])
 async def test_files_come_and_go_in_a_shell(memory: GatewayMemory, session: Session, typed: str) -> None:
     answer = str(await memory.command(session, f"/memory {typed}"))
