@@ -466,17 +466,11 @@ def _figures(match: re.Match[str], day: date) -> list[Span]:
     return spans
 
 
-_NEW_YEAR: Final = frozenset({"lunar 12-99", "lunar 1-1", "lunar 1-15"})
-
-
 def _feasts(match: re.Match[str], day: date, group: str = "feast") -> list[Span]:
     parts = match.groupdict()
     rule = rule_at(match.string, *match.span(group))
     spans = []
-    years = list(_years(parts, day))
-    if parts.get("of_year") == "今" and rule in _NEW_YEAR:  # in autumn 今年春节 is the one ahead
-        years += [day.year + 1]
-    for year in years:
+    for year in _years(parts, day):
         try:
             span = feast(rule, year)
         except ValueError:
@@ -484,6 +478,8 @@ def _feasts(match: re.Match[str], day: date, group: str = "feast") -> list[Span]
         if parts.get("weekend"):
             span = _long_weekend(span.first)
         spans.append(day_span(span.first) if parts.get("itself") else span)
+        if parts.get("of_year") == "今" and rule.startswith("lunar") and span.first.month <= 2:  # noqa: PLR2004 - New Year's months
+            spans.append(feast(rule, year + 1))  # in autumn 今年春节 is the one ahead
     return _by_which(spans, parts.get("which"), day)
 
 

@@ -28,7 +28,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=2048)  # the lines of a block are counted one by one and together, and again before the next reply
+@lru_cache(maxsize=512)  # the lines of a block are counted one by one and together, and again before the next reply
 def count_tokens(text: str) -> int:
     """Return an estimate of a text's tokens that the common tokenisers rarely exceed.
 
