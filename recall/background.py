@@ -88,9 +88,6 @@ class Background:
     async def _count(self, priority: int = BACKGROUND) -> int:
         return await self._thread.run(lambda index: index.rows.totals()[1], priority)
 
-    async def _remove(self) -> bool:
-        return await self._thread.run(lambda index: index.remove_unused_vectors(time.time()), BACKGROUND)
-
     async def _load(self) -> "Encoder":
         try:
             return await self._embedder.loaded()
@@ -127,22 +124,23 @@ class Background:
         async with self._working:
             name, dimension, scale = encoder.name, encoder.dimension, encoder.scale
 
-            def use(index: "Index") -> bool:
-                return index.use_encoder(name, dimension, scale, time.time())
+            def next_page(index: "Index") -> "tuple[bool, Sequence[tuple[RowKey, str]], bool]":
+                """Return whether the encoder is used, the rows that wait, and whether there is more to do."""
+                now = time.time()
+                with index.following():
+                    # It says again and again that it uses this encoder: a change takes hours.
+                    is_used = index.use_encoder(name, dimension, scale, now)
+                    rows = index.pending(_READ_AT_ONCE) if is_used else ()
+                    return is_used, rows, bool(rows) or index.remove_unused_vectors(now)
 
-            while not await self._thread.run(use):
-                if not await self._remove():
-                    _log.warning("recall.another_encoder")
-                    return
-            # It says again and again that it uses them: a change takes hours.
-            while await self._thread.run(use) and (
-                waiting := await self._thread.run(lambda index: index.pending(_READ_AT_ONCE), BACKGROUND)
-            ):
-                for batch in batches(waiting, self._size):
+            is_used, more = False, True
+            while more:
+                is_used, rows, more = await self._thread.run(next_page, BACKGROUND)
+                for batch in batches(rows, self._size):
                     if not await self._embed(batch):
                         break
-            while await self._remove():
-                pass
+            if not is_used:
+                _log.warning("recall.another_encoder")
 
     async def _embed(self, batch: "Sequence[tuple[RowKey, str]]") -> bool:
         """Store the vectors of a batch; return False where those of this encoder were removed."""

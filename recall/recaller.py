@@ -57,6 +57,8 @@ T = TypeVar("T")
 
 # Search terms of new rows are made in batches of this size, so that a search never waits for a whole file.
 _PREPARED_AT_ONCE = 100
+# Of so few rows they are made while they are stored.
+_PREPARED_WITH_THEM = 16
 _ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
 _CACHED_SEARCHES = 256
@@ -195,12 +197,12 @@ class Recaller:
         return shard_of(scope, len(self._threads))
 
     async def _read(self, scope: str, job: "Callable[[Index], T]") -> T:
-        return await self._read_at(self._threads[self._number(scope)], job)
+        return await self._read_at(self._threads[self._number(scope)], job, scope)
 
-    async def _read_at(self, thread: IndexThread, job: "Callable[[Index], T]") -> T:
+    async def _read_at(self, thread: IndexThread, job: "Callable[[Index], T]", scope: str = "") -> T:
         def following(index: "Index") -> T:
-            index.follow()
-            return job(index)
+            with index.following(scope):
+                return job(index)
 
         return await thread.run(following, timeout_seconds=0)
 
@@ -220,11 +222,12 @@ class Recaller:
         """
         number = self._number(scope)
         thread = self._threads[number]
-        fresh = await self._read_at(thread, lambda index: index.unprepared(scope, files))
         prepared: dict[str, SearchTerms] = {}
-        for start in range(0, len(fresh), _PREPARED_AT_ONCE):
-            part = fresh[start : start + _PREPARED_AT_ONCE]
-            prepared |= await thread.run(partial(_prepare_all, part))
+        if sum(len(file.entries) for file in files) > _PREPARED_WITH_THEM:
+            fresh = await self._read(scope, lambda index: index.unprepared(scope, files))
+            for start in range(0, len(fresh), _PREPARED_AT_ONCE):
+                part = fresh[start : start + _PREPARED_AT_ONCE]
+                prepared |= await thread.run(partial(_prepare_all, part))
         change = await thread.run(lambda index: index.replace_files(scope, files, prepared))
         if change.added and self._backgrounds:
             self._backgrounds[number].wake()
@@ -478,12 +481,12 @@ def _rank(
     from recall.search.candidates import QueryVector
     from recall.search.search import BestHits, best_hits, lexical_scores
 
-    index.follow()
-    started = time.perf_counter()
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
-    lexical = lexical_scores(index, request, vector, zone)
-    seconds = time.perf_counter() - started
-    best = BestHits() if lexical is None else best_hits(index, lexical, request)
+    with index.following(request.scope):
+        started = time.perf_counter()
+        lexical = lexical_scores(index, request, vector, zone)
+        seconds = time.perf_counter() - started
+        best = BestHits() if lexical is None else best_hits(index, lexical, request)
     # Without rows, nothing could be found by meaning either.
     semantic = lexical is None or (vector is not None and index.fits(vector.vector))
     return _Ranked(best.hits, best.weak, semantic, index.rows.is_current(), seconds)
@@ -494,5 +497,5 @@ def _nearest(
 ) -> list[tuple[Near, ...]]:
     from recall.search.nearest import nearest
 
-    index.follow()
-    return [nearest(index, scope, text, vector, limit) for text, vector in texts]
+    with index.following(scope):
+        return [nearest(index, scope, text, vector, limit) for text, vector in texts]

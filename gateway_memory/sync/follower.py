@@ -273,7 +273,8 @@ class Follower:
         if read is None:
             return
         text, stamp = read
-        if time.time_ns() - stamp.mtime_ns < _RACY_NS:
+        in_files = self._store.documents.folder is not None  # a table gives each change another stamp
+        if in_files and time.time_ns() - stamp.mtime_ns < _RACY_NS:
             young.add(file)
         if file in known and known[file].digest == stamp.digest:
             known[file] = stamp

@@ -1,7 +1,8 @@
 """The index as one thread sees it: the stored rows, and the scopes of which it holds columns in memory."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,6 @@ class Index:
         False if its vectors can't be kept yet, see `remove_unused_vectors`, or were removed after this process had its
         way once: of processes with three encoders, those that started last win.
         """
-        self.follow()
         self._encoder = (name, dimension)
         space = VectorSpace(name, dimension, scale.unrelated, scale.related)
         if self.rows.use_vector_space(space, now, begins=self._kept != self._encoder):
@@ -107,16 +107,21 @@ class Index:
 
     # What other processes did
 
-    def follow(self) -> bool:
-        """Notice what other processes wrote. True if they replaced the rows, and all is to be given again."""
-        poll = self.rows.poll()
-        if poll == "replaced":
-            self._start_anew()
-            return True
-        if poll == "changed":
-            self._look_at_encoder()
-            self._behind.update(self._scopes)
-        return False
+    def follow(self) -> None:
+        """Notice what other processes wrote."""
+        with self.following():
+            pass
+
+    @contextmanager
+    def following(self, scope: str = "") -> Iterator[None]:
+        """Notice what other processes wrote, and let a block read rows as they are now; see `Rows.following`."""
+        with self.rows.following(scope) as poll:
+            if poll == "replaced":
+                self._start_anew()
+            if poll == "changed":
+                self._look_at_encoder()
+                self._behind.update(self._scopes)
+            yield
 
     def replace(self) -> None:
         """Put empty rows in the place of damaged ones."""
@@ -214,7 +219,7 @@ class Index:
     ) -> FileChange:
         """See `Rows.replace`."""
         change = self.rows.replace(scope, files, prepared)
-        self._catch_up(scope)
+        self._behind.add(scope)  # the next search catches up, or the vectors of these rows, with both at once
         return change
 
     def stored(self, scope: str, sequences: Sequence[int]) -> dict[int, Stored]:
@@ -244,5 +249,6 @@ class Index:
         space = self._space._replace(name=self._encoder[0], dimension=self._encoder[1])
         scopes = self.rows.put_vectors(space, list(zip(rows, blobs, strict=True)))
         for scope in scopes or ():
+            self._behind.discard(scope)
             self._catch_up(scope)
         return scopes is not None

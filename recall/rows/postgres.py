@@ -6,8 +6,9 @@ look at the scope's revision; while the server is away, not even that.
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from heapq import nlargest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ _BEHIND_ROWS = 500
 # Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
 _COUNTED = 10_000
 _PENDING_COUNTED = 100_000
+# An opening asks for the same lists as the last one, where nothing of the scope has changed.
+_SCOPES_WITH_RESULTS = 256
+_RESULTS_KEPT = 32
 # Rows that wait for a vector are looked through so far for those that are this process's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
@@ -49,6 +53,8 @@ _LEFT_SECONDS = 30.0
 # A mere restart looks the same, and costs as much: what is in memory is loaded again.
 _PLACE = "'meta'::regclass::oid || ' ' || extract(epoch from pg_postmaster_start_time())"
 _META = f"select key, value from meta union all select '', {_PLACE}"
+# With it, in one message, what a scope's revision is, and up to which one it is no longer known what was removed.
+_META_AND_SCOPE = f"{_META} union all select ' ', revision || ' ' || forgotten from scope where key = ?"
 # A replica is read for a scope if it has the newest commit of the scope, counted on the same server, and the same
 # encoders. The server's name comes to it with what is committed there, so a replica that has stayed behind with
 # another server never has it.
@@ -68,6 +74,17 @@ _MAKER = (
     " value = excluded.value where starts_with(meta.value, ?)"
     " or split_part(meta.value, ' ', 2)::float8 < extract(epoch from now()) - ? returning key"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """What a look at the server found. written: how often this process had written before."""
+
+    meta: dict[str, str]
+    place: str
+    scope: str
+    revision: tuple[int, int]
+    written: int
 
 
 @translating
@@ -103,10 +120,13 @@ class PostgresRows(Rows):
         # Rows that wait for a vector: those that this process has inserted, and when it first saw those of others.
         self._ours: set[RowKey] = set()
         self._seen: dict[RowKey, float] = {}
+        self._nobody_waits_until = 0.0
         self._name = uuid4().hex
         # What is in memory is of this server, and of these tables; "" before they were looked at.
         self._place = ""
-        self._polled: dict[str, str] | None = None
+        self._look: _Look | None = None
+        # What was read of a scope at its last revision, by query and values.
+        self._results: OrderedDict[str, tuple[int, dict[tuple[object, ...], list[Any]]]] = OrderedDict()
 
     def open(self) -> Opening:
         try:
@@ -130,42 +150,65 @@ class PostgresRows(Rows):
 
     def poll(self) -> Poll:
         """Return what others may have done since the last poll; "replaced" where the server has stepped back."""
+        with self.following("") as poll:
+            return poll
+
+    @contextmanager
+    def following(self, scope: str) -> Iterator[Poll]:
+        """Look at the server once for a block, which sees the encoders and this scope's revision as they were then."""
+        try:
+            yield self._look_around(scope)
+        finally:
+            self._look = None
+
+    def _look_around(self, scope: str) -> Poll:
         if super().poll() == "unchanged":
             return "unchanged"
         try:
-            meta, place = self._read_meta()
+            self._look = look = self._looked(scope)
         except RecallError:
             if self.is_current():
                 raise
             return "unchanged"  # the server has just gone away: what is in memory must do
-        is_known = self._place in ("", place)
-        self._place, self._polled = place, meta
+        is_known = self._place in ("", look.place)
+        self._place = look.place
         if is_known:
             return "changed"
         self._texts.clear()
+        self._results.clear()
         self._ours.clear()
         self._seen.clear()
         return "replaced"
 
+    def _still(self) -> _Look | None:
+        """Return what the last look found, while it is of the block that runs, and nothing was written since."""
+        look = self._look
+        return look if look and look.written == self._server.written and not self._server.in_transaction else None
+
     def _meta(self) -> dict[str, str]:
-        """Return what is noted of all rows, as `poll` has just read it, or anew. Raises RecallError.
+        """Return what is noted of all rows, as the last look has it, or anew. Raises RecallError.
 
-        A server that has stepped back since the last poll is an error: sequences may name other rows there.
+        A server that has stepped back since then is an error: sequences may name other rows there.
         """
-        polled, self._polled = self._polled, None
-        if polled is not None:
-            return polled
-        meta, place = self._read_meta()
-        if self._place not in ("", place):
+        if look := self._still():
+            return look.meta
+        look = self._looked("")
+        if self._place not in ("", look.place):
             raise RecallError("PostgreSQL has other rows than a moment ago; the next search begins anew")
-        self._place = place
-        return meta
+        self._place = look.place
+        return look.meta
 
-    def _read_meta(self) -> tuple[dict[str, str], str]:
-        """Return what is noted of all rows, and on which server, in which tables."""
+    def _scope(self, scope: str) -> tuple[int, int]:
+        look = self._still()
+        return look.revision if look and look.scope == scope else super()._scope(scope)
+
+    def _looked(self, scope: str) -> _Look:
+        """Return what is noted of all rows and of a scope, and on which server, in which tables."""
+        written = self._server.written
         self._server.see("")
-        meta = dict(self._rows(_META))
+        meta = dict(self._rows(_META_AND_SCOPE, scope) if scope else self._rows(_META))
         place = meta.pop("")
+        revision, forgotten = map(int, meta.pop(" ", "0 0").split())
         if meta.get(SHARD, "") != self._shard:
             _log.error("recall.other_shards")
             raise RecallError("store.shards of this host is not the list that `gateway-memory db migrate` has noted")
@@ -173,7 +216,7 @@ class PostgresRows(Rows):
             self._pgvector = pgvector_of(self._server)
         if self._replica is not None and meta.get("place") != place:
             self._rows(_PUT_PLACE)
-        return meta, place
+        return _Look(meta=meta, place=place, scope=scope, revision=(revision, forgotten), written=written)
 
     def _reader(self, scope: str) -> Server:
         """Return where rows of a scope are read: the replica if it has the newest of them. It sees the scope then."""
@@ -197,7 +240,20 @@ class PostgresRows(Rows):
         return self._server, self._rows(query, *values)
 
     def _of(self, scope: str, query: str, *values: Any) -> list[Any]:
-        return self._read(scope, query, scope, *values)[1]
+        look = self._still()
+        if look is None or look.scope != scope:
+            return self._read(scope, query, scope, *values)[1]
+        of, results = self._results.get(scope, (0, {}))
+        if of != look.revision[0] or len(results) > _RESULTS_KEPT:
+            results = {}
+        self._results[scope] = look.revision[0], results
+        self._results.move_to_end(scope)
+        if len(self._results) > _SCOPES_WITH_RESULTS:
+            self._results.popitem(last=False)
+        key = (query, *values)
+        if key not in results:
+            results[key] = self._read(scope, query, scope, *values)[1]
+        return results[key]
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
@@ -309,6 +365,7 @@ class PostgresRows(Rows):
 
     def erase(self, scope: str) -> None:
         self._texts.pop(scope, None)
+        self._results.pop(scope, None)
         super().erase(scope)
 
     # Vectors
@@ -350,10 +407,15 @@ class PostgresRows(Rows):
             if ours:
                 return ours
         now = time.monotonic()
+        if now < self._nobody_waits_until:
+            return []
         others = self._pending(0, max(limit, _PENDING_SEEN))
         self._seen = {_key(stored): self._seen.get(_key(stored), now) for stored in others}
         abandoned = [stored for stored in others if now - self._seen[_key(stored)] > _LEFT_SECONDS][:limit]
-        return abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
+        found = abandoned or (self._pending(self._slot.other, limit) if self._makes_all() else [])
+        if not found:
+            self._nobody_waits_until = now + _LEFT_SECONDS / 6
+        return found
 
     def _makes_all(self) -> bool:
         """Return whether there are rows with another encoder's vectors alone, and this process makes ours for them."""

@@ -53,6 +53,8 @@ class Server:
         self._seen = ""
         self._is_seen = False
         self._in_transaction = False
+        self.written = 0
+        """How many transactions wrote."""
 
     @property
     def connection(self) -> "Server":
@@ -155,6 +157,7 @@ class Server:
 
     @contextmanager
     def writing(self) -> Iterator["Server"]:
+        self.written += 1
         with self._transaction(f"set local lock_timeout = {_LOCK_MILLISECONDS}"):
             yield self
 

@@ -1,7 +1,7 @@
 """Rows in SQL: the tables of `tables`, in a database that knows SQL as SQLite and PostgreSQL both read it."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from gateway_memory.ground.databases import EVERY, Database
@@ -189,6 +189,11 @@ class Rows:
     def poll(self) -> Poll:
         """Return what other processes did since the last poll."""
         return self._database.poll()
+
+    @contextmanager
+    def following(self, scope: str) -> Iterator[Poll]:  # noqa: ARG002 - see PostgresRows
+        """Poll for a block that reads rows, those of this scope if it is not "", as they are now."""
+        yield self.poll()
 
     def is_current(self) -> bool:
         """Return whether the last poll could ask the storage; else what is in memory may be older than it."""
@@ -408,7 +413,7 @@ class Rows:
         """
         self._encoder = (space.name, space.dimension)
         self.vector_space()
-        slot = self._spaces.find(self._encoder)
+        slot, noted = self._spaces.find(self._encoder), True
         if slot is None and begins:
             with self._database.writing() as connection:
                 # Of two processes that begin, one waits here.
@@ -420,7 +425,10 @@ class Rows:
         elif slot is not None and self._spaces.other_than(slot) and now - slot.used > _NOTED_SECONDS:
             with self._database.writing() as connection:
                 connection.execute(_PUT_META, (slot.key("used"), str(now)))
-        return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
+        else:
+            noted = False
+        found = self.vector_space() if noted else self._slot.space
+        return found.name == space.name and found.dimension == space.dimension
 
     def _begun(self, space: VectorSpace, now: float) -> dict[str, str]:
         """Return what to note for the vectors of one more encoder: where they go, or which others leave first."""
