@@ -170,23 +170,24 @@ def _effect_on(memory: Known, candidate: Candidate, ordered: Sequence[Known]) ->
     alone = candidate.quote or memory.same_message or is_chinese(candidate.content) != is_chinese(memory.text)
     if (ruled and ruled.action != "update") or alone or _of_other_codes(candidate.content, memory.text):
         return ruled
-    weighed, estimated = (
-        compared(candidate.content, memory.text, memory.cosine, candidate.telling),
-        _odds(candidate, memory),
-    )
+    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
+    content_weighed = True
     if candidate.sentence not in ("", candidate.content) and weighed.verdict != "same":
         # "I gave it up, I play … now": the content, of which the vectors tell, may be a part of it.
         by_sentence = compared(candidate.sentence, memory.text, memory.cosine)
         if by_sentence.odds > weighed.odds:
-            weighed, estimated = by_sentence, None
+            weighed, content_weighed = by_sentence, False
     far = (1.0 if memory.cosine is None else memory.cosine) < _LEAST_NEAR and memory.overlap < _LEAST_OVERLAP
     if far and weighed.verdict == "changed" and length_in_letters(memory.text) > _SAYS_MUCH:
         return ruled  # a memory that says much is about something else, although it has a word of the candidate's
+    if weighed.verdict == "same":
+        return ruled or _Effect("skip", memory, "known", weighed.odds)
+    if weighed.verdict != "changed" and (ruled or memory is not ordered[0]):
+        return ruled
+    estimated = _odds(candidate, memory) if content_weighed else None
     if weighed.verdict == "changed" and _agree(weighed.odds, estimated, memory.cosine):
         return _Effect("supersede", memory, "changed_mind", weighed.odds)
-    if ruled or weighed.verdict == "same":
-        return ruled or _Effect("skip", memory, "known", weighed.odds)
-    return _estimated(memory, candidate, estimated) if memory is ordered[0] else None
+    return ruled or (_estimated(memory, candidate, estimated) if memory is ordered[0] else None)
 
 
 def _estimated(memory: Known, candidate: Candidate, odds: float | None) -> _Effect | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final
 
@@ -70,6 +70,7 @@ _END: Final = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _LONGEST: Final = 200
 """Characters of an order that are read."""
 _MOST_READ: Final = 20
+_REMEMBERED: Final = 2048
 _SPELT_OUT: Final = re.compile(r"\b(?:[A-Za-z][ .·_-]){20,}")
 """A sentence letter by letter, whose words can't be told apart, is meant to be read by a machine."""
 
@@ -205,5 +206,6 @@ def without_orders(text: str) -> str:
     return without(text, _orders)
 
 
+@lru_cache(maxsize=_REMEMBERED)  # each opening asks it of the same records
 def _orders(text: str) -> bool:
     return commands_the_machine(text) or not all(map(is_of_manner, orders_in(text)))

@@ -256,6 +256,7 @@ def _inner(note: str) -> str:
     return note.strip().strip("()（）").strip()
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def plain_of(text: str) -> str:
     """Return a line without the note at its end."""
     match = _NOTE.search(text)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from extractor import is_mostly_chinese
@@ -26,6 +27,7 @@ Fate = Literal["pending", "replaced", "over", "doubted"]
 _FATES: Final[tuple[Fate, ...]] = ("pending", "replaced", "over", "doubted")
 _TABLE: Final = tables_in(__file__)("validity")
 _MARKS: Final = {name: dict(_TABLE.texts(name)) for name in ("doubted", "over")}
+_SCOPES_KEPT: Final = 256
 _END: Final = re.compile(r"[.。!！?？;；…\s]*$")
 
 
@@ -67,9 +69,9 @@ class Validity:
 
     def __init__(self, forgotten: Withheld, lapsed: Iterable[Lapsed] = (), today: Today | None = None) -> None:
         rows = list(lapsed)
-        self._forgotten = forgotten
+        self.forgotten = forgotten
         self._today = today
-        self._said = {fate: Withheld(row.forgotten for row in rows if row.fate == fate) for fate in _FATES}
+        self._said = {fate: _withheld(tuple(row.forgotten for row in rows if row.fate == fate)) for fate in _FATES}
         self._states: dict[str, State] = {
             row.id: row.fate for row in rows if row.id and row.fate in ("over", "doubted")
         }
@@ -115,8 +117,8 @@ class Validity:
 
     def _unforgotten(self, texts: Iterable[str], at: float) -> list[str]:
         sides = list(texts)
-        words = self._forgotten.words_of(*sides, since=at)
-        return [self._forgotten.cut(side, since=at, words=words).strip() for side in sides]
+        words = self.forgotten.words_of(*sides, since=at)
+        return [self.forgotten.cut(side, since=at, words=words).strip() for side in sides]
 
     def _today_of(self, text: str, at: float, how: Telling) -> str:
         """Return a text without the sentences whose day is past, and with marks on those that are doubted."""
@@ -155,6 +157,12 @@ class Validity:
         if plain_of(text) != text:  # its note is of all its sentences
             return is_over(text, said, today)
         return all(is_over(part, said, today) for part in SENTENCE_END.split(text) if part.strip())
+
+
+@lru_cache(maxsize=_SCOPES_KEPT)
+def _withheld(texts: tuple[Forgotten, ...]) -> Withheld:
+    """Return what these texts withhold; each turn asks it of a scope where nothing has changed since."""
+    return Withheld(texts)
 
 
 def marked(text: str, state: State) -> str:

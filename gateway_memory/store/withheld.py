@@ -75,14 +75,12 @@ class Withheld:
         self._own: list[frozenset[str]] = []
         self._having: defaultdict[str, list[int]] = defaultdict(list)
         for each in forgotten:
-            text = plain_of(each.text)  # who said it did not say the day that its line notes
-            terms = terms_of(text)
-            own = terms - terms_of(plain_of(each.replacement))
+            text, terms, own = _told_by(each.text, each.replacement)
             if own:
                 for term in terms:
                     self._having[term].append(len(self._terms))
                 self._at.append(each.at)
-                self._texts.append(_undated(text))
+                self._texts.append(text)
                 self._terms.append(terms)
                 self._own.append(own)
 
@@ -207,6 +205,14 @@ def terms_of(text: str) -> frozenset[str]:
             for part in _PATTERNS["no terms Chinese"].sub(" ", run).split():
                 terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
     return frozenset(terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _told_by(text: str, replacement: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return what a forgotten text tells without its days, its words, and those that its replacement has not."""
+    plain = plain_of(text)  # who said it did not say the day that its line notes
+    terms = terms_of(plain)
+    return _undated(plain), terms, terms - terms_of(plain_of(replacement))
 
 
 def _undated(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 from gateway_memory.ground.databases import Database
@@ -15,6 +16,7 @@ _STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 _ALL: Final = 2**31 - 1
+_ASCII_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def withheld(database: Database, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
@@ -131,11 +133,11 @@ def validity(database: Database, scope: str, today: Today | None = None) -> Vali
 
 def told_record(database: Database, scope: str, row: Mapping[str, Any], today: Today) -> dict[str, Any]:
     """Return a record with what of it holds today. Within a transaction."""
-    shown = withheld(database, scope).record(row)
     query = "SELECT opened_at FROM sessions WHERE session_id = ?"
     opened = database.execute(query, (str(row.get("session_id", "")),)).fetchone()
     began = float(opened[0]) if opened else time_of(row.get("timestamp"))
-    return validity(database, scope, today).record(shown, at=began)
+    holds = validity(database, scope, today)
+    return holds.record(holds.forgotten.record(row), at=began)
 
 
 def _quote_of(review: str) -> str:
@@ -156,14 +158,11 @@ def _without_taken_back(text: str) -> str:
 def _active_texts(database: Database, scope: str, texts: list[str]) -> set[str]:
     """Return the texts that are also the text of an active memory, whatever their case and the stop at their end."""
     ends = {text: text.rstrip(_STOPS) for text in texts}
-    forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
+    # As each database has it.
+    forms = list({form for end in ends.values() for form in (end.lower(), end.translate(_ASCII_LOWER))})
     query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND lower(rtrim(text, ?)) IN {AMONG}"
     active = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
     return {text for text, end in ends.items() if end.lower() in active}
-
-
-def _ascii_lower(text: str) -> str:
-    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 def shown_record(database: Database, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
