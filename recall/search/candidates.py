@@ -192,9 +192,9 @@ def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) ->
 def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
     """Return, by row, the other row that represents it: a memory for its turn's passages, or a passage for the memory.
 
-    coverage: of the message by each row, best row first. The passages represent a memory where they say more
-    than the memory (`_says_more`). Where they answer more of the message, neither represents the other: a memory of one
-    fact does not hide the others.
+    coverage: of the message by each row, best row first. The passages represent a memory that is an extract of them
+    where they say much else, or answer more of the message: a memory of one fact does not hide the others. They
+    represent none that has other words, and where they answer more, no memory represents them.
     """
     memories: dict[int, list[int]] = {}
     passages: dict[int, list[int]] = {}
@@ -205,26 +205,29 @@ def representatives(coverage: Mapping[int, float], rows: ScopeRows) -> dict[int,
     for turn in memories.keys() & passages.keys():
         best_memory = max(memories[turn], key=coverage.__getitem__)
         words = max(passages[turn], key=coverage.__getitem__)
-        if coverage[words] >= coverage[best_memory] + _ANSWERS_MORE:
-            continue
+        answer_more = coverage[words] >= coverage[best_memory] + _ANSWERS_MORE
         for memory in memories[turn]:
-            if _says_more(rows, turn, memory):
+            extracted = _extracted(rows, turn, memory)
+            if extracted and (answer_more or extracted < _WHOLE_SHARE):
                 represented_by.setdefault(memory, passages[turn][0])
-            else:
+            elif not answer_more:
                 for passage in passages[turn]:
                     represented_by.setdefault(passage, memory)
     return represented_by
 
 
-def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
-    """Return whether the user's words contain a memory, and the turn says much else; a model's is no extract."""
+def _extracted(rows: ScopeRows, turn: int, memory: int) -> float:
+    """Return the share of a turn's terms that a memory has; 0 where the user's words lack some of its own.
+
+    A memory that a model wrote is no extract.
+    """
     said = rows.episodes.values & (rows.turns.values == turn)
     user = said & (rows.importance.values >= REPLIES_BELOW)
     no_words = _ASKING.union(rows.speakers.values[said].tolist())
     terms_of_user, terms_of_turn = (_own_terms(rows, np.flatnonzero(each)) - no_words for each in (user, said))
     terms_of_memory = _own_terms(rows, np.array([memory]))
     shared = len(terms_of_user & terms_of_memory)
-    return shared >= _EXTRACTED_SHARE * len(terms_of_memory) and shared < _WHOLE_SHARE * len(terms_of_turn)
+    return shared / max(1, len(terms_of_turn)) if shared >= _EXTRACTED_SHARE * len(terms_of_memory) else 0.0
 
 
 def _own_terms(rows: ScopeRows, of: NDArray[np.int64]) -> set[int]:
