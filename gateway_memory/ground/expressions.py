@@ -220,9 +220,9 @@ def _of_months(day: date, count: int) -> Span:
 
 def _anchor(text: str, day: date) -> date:
     """Return the day from which weeks are counted: "a week on Tuesday", "a fortnight tomorrow"."""
-    if text in ("today", "tonight", "now", "this day", "this time"):
+    if text in ("today", "tonight", "this day", "this time"):
         return day
-    if "tomorrow" in text:
+    if text.startswith(("tm", "tom")) or "after" in text:
         return days_on(day, 2 if "after" in text else 1)
     if text == "yesterday":
         return days_on(day, -1)

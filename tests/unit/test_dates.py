@@ -78,6 +78,12 @@ def test_the_days_that_other_people_wrote_are_read(hand: Path) -> None:
         (SATURDAY, "the report is due by the end of March", "2027-03-31", "2027-03-31"),
         (SATURDAY, "12月10日到14日在成都", "2026-12-10", "2026-12-14"),
         (SATURDAY, "中秋去奶奶家", "2027-09-15", "2027-09-15"),
+        (SATURDAY, "除夕排我值班", "2027-02-05", "2027-02-05"),
+        (SATURDAY, "立春那天吃春饼", "2027-02-04", "2027-02-04"),
+        (SATURDAY, "整个八月都在兰州", "2027-08-01", "2027-08-31"),
+        (SATURDAY, "cooking for the 4th of july first time ever", "2027-07-04", "2027-07-04"),
+        (SATURDAY, "car boot a week tmrw!!", "2026-12-06", "2026-12-06"),
+        (SATURDAY, "back in work jan 4 after 5 months off", "2027-01-04", "2027-01-04"),
     ],
 )
 def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: str, last: str) -> None:
@@ -102,6 +108,11 @@ def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: st
         "我叔叫李五一",
         "清明上河图在哪",
         "国庆这名字土不土",
+        "doc has me on under 1500mg sodium a day now",
+        "I've been off sugar a month now",
+        "the water still tests at 8.2. How much acid is that",
+        "our landlord at 19 November Road says so",
+        "遥控器用五号还是七号电池",
     ],
 )
 def test_a_name_a_measure_or_a_guess_is_no_day(text: str) -> None:
@@ -120,6 +131,7 @@ def test_a_name_a_measure_or_a_guess_is_no_day(text: str) -> None:
         ("明早八点半开家长会", "明早八点半开家长会（2026年11月29日星期日）"),
         ("我弟下周六结婚", "我弟下周六结婚（2026年12月5日星期六）"),
         ("物业费交到明年6月", "物业费交到明年6月（至2027年6月30日星期三）"),
+        ("花呗欠着一万一，分到明年八月清完", "花呗欠着一万一，分到明年八月清完（至2027年8月31日星期二）"),
         ("We fly on 12 December 2026", "We fly on 12 December 2026"),
         ("My birthday is 14 March", "My birthday is 14 March"),
         ("Choir is every Tuesday at 7", "Choir is every Tuesday at 7"),
