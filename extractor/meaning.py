@@ -7,7 +7,7 @@ import zlib
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from operator import mul, sub
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
@@ -68,10 +68,11 @@ TOKEN: Final = re.compile(r"[\u3400-\u9fff]|[^\W\d_\u3400-\u9fff]+(?:'[a-z]+)?|\
 _WORDS_WEIGH: Final = 2.0
 _LENGTH_STEP: Final = 5  # words
 _LONGEST_STEP: Final = 6
+_REMEMBERED: Final = 1024
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.37
+_KEEP: Final = 0.3
 _KEEP_IN_PART: Final = 1.0  # of some clauses of a sentence, which asks or orders in others
 _KEEP_IN_NONE: Final = -2.1  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
@@ -88,12 +89,12 @@ _KEEP_POINTED_AT: Final = -0.4
 _KEEP_READ: Final = -1.3  # of what a rule has read, and what a model shall read
 _WISH: Final = 0.2
 _NOTE: Final = -0.5
-_BORROWED: Final = 0.01
+_BORROWED: Final = 0.3
 _BORROWED_IN_PART: Final = -0.65  # a clause alone no longer tells that it was supposed
 _QUESTION: Final = 0.6
-_DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.1}
+_DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.0}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.0, 0.1, -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.1, 0.1, -1.5
 _ASKED_BY_CLAUSE: Final = 1.0
 _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
@@ -287,6 +288,7 @@ def _of_pair(
     return step * score + math.fsum(by_relation[name] * value for name, value in related.items()) + intercept
 
 
+@lru_cache(maxsize=_REMEMBERED)  # a sentence is asked about as a part, as what is kept and as what changes another
 def words_of(text: str) -> Mapping[int, float]:
     """Return the places (below `WORDS`) of a sentence's words, and what each weighs.
 
@@ -320,7 +322,7 @@ def understood(  # noqa: PLR0911 - one return a rule
         return _as_meant(candidate, wishes=meaning.wishes or sentence.wishes, keeps=keeps)
     if _is_of_memory(message, TOLD_BESIDE) or _is_of_memory(sentence, _TELL) or _is_borrowed(message):
         return None
-    if message.note >= _NOTE or sentence.note >= _NOTE:
+    if any(each.note >= max(_NOTE, each.wish) for each in (message, sentence)):  # "keep it short" asks to keep nothing
         return _noted(candidate, sentence)
     if min(sentence.question, meaning.question) >= _QUESTION and not candidate.explicit:
         return None
