@@ -39,12 +39,12 @@ class DocumentsInMemory(Documents):
 
     async def _rewrite(self, scope: Scope, names: Sequence[str], change: Change) -> None:
         for name in names:
-            before = self._contents.get((scope.folder, name), (None, 0))[0]
+            before, last = self._contents.get((scope.folder, name), (None, 0))
             after = change(name, before)
             if after is None:
                 self._contents.pop((scope.folder, name), None)
             elif after != before:
-                self._contents[scope.folder, name] = after, time.time_ns()
+                self._contents[scope.folder, name] = after, max(last + 1, time.time_ns())
 
     async def folders(self) -> list[str]:
         return sorted({folder for folder, _ in self._contents if folder})
