@@ -139,9 +139,9 @@ def main() -> None:
     parser.add_argument("--left-out", action="store_true")
     args = parser.parse_args()
     encoder, random = BundledEncoder(), np.random.default_rng(1)
-    asked = [row for row in rows_in(QUESTIONS) if row.get("own", "answer" in row)]
+    asked = [row for row in rows_in(QUESTIONS) if "answer" in row or "own" in row]
     asked += [{**row, "question": row["text"]} for row in rows_in(SAID) if row["act"] == "ask_self"]
-    others = [row for row in rows_in(QUESTIONS) if not row.get("own", "answer" in row)]
+    others = [row for row in rows_in(QUESTIONS) if not ("answer" in row or "own" in row)]
     for act in OF_OTHERS:
         rows = [{**row, "question": row["text"]} for row in rows_in(SAID) if row["act"] == act]
         rows = [row for row in rows if not (act in ("ask_world", "order") and row["keep"])]
