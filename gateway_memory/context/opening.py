@@ -83,7 +83,7 @@ class OpeningBuilder:
         last = await self._storage.records.last(scope, today)
         validity = await self._storage.ledger.validity(scope.key, today)
         read = await self._storage.documents.read(scope, MEMORY_FILE)
-        lines: list[Block] = parse(read[0], file=MEMORY_FILE) if read else []
+        lines: list[Block] = await compute(parse, read[0], file=MEMORY_FILE) if read else []
         records = await self._storage.ledger.memories(scope.key, [block.id for block in lines])
         known = {
             identity: LineFacts(
@@ -94,7 +94,8 @@ class OpeningBuilder:
             )
             for identity, record in records.items()
         }
-        memory = [block for block in lines_that_hold(lines, known, validity) if not in_context(block.id, block.text)]
+        holding = await compute(lines_that_hold, lines, known, validity)
+        memory = [block for block in holding if not in_context(block.id, block.text)]
         places: Mapping[str, int] = {}
         try:
             about = await self._about(session, validity, today)
@@ -118,7 +119,8 @@ class OpeningBuilder:
             ],
             places=places,
         )
-        opening = compose(
+        opening = await compute(
+            compose,
             material,
             max_tokens=settings.max_tokens,
             profile_tokens=settings.profile_tokens,
@@ -135,15 +137,15 @@ class OpeningBuilder:
         lasting = [name for name, category in CATEGORIES.items() if category.standing]
         filters = [Filter(), *(Filter(category=name) for name in lasting)]
         rows = {row.sequence: row for only in filters for row in await recaller.listed(scope, only, _MEMORIES)}
-        others = (row.entry for row in rows.values() if row.file != MEMORY_FILE)
-        memories = [entry for entry, _ in told(others, validity)]
+        others = [row.entry for row in rows.values() if row.file != MEMORY_FILE]
+        memories = [entry for entry, _ in await compute(told, others, validity)]
         passages: list[Entry] = []
         sides: dict[int, str] = {}
         if session.recalls_episodes:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
             quotable = await self._storage.episodes.quotable(scope, [passage.turn for passage in passages], today)
-            sides = own_words_of(quotable)
-        about = profile(memories, passages, sides, self._runtime.day_of)
+            sides = await compute(own_words_of, quotable)
+        about = await compute(profile, memories, passages, sides, self._runtime.day_of)
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(_permitted, about)
