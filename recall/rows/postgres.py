@@ -42,6 +42,7 @@ _PENDING_COUNTED = 100_000
 # An opening asks for the same lists as the last one, where nothing of the scope has changed.
 _SCOPES_WITH_RESULTS = 256
 _RESULTS_KEPT = 32
+_LONGEST_RESULT = 200  # rows
 # Rows that wait for a vector are looked through so far for those that are this process's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
@@ -251,9 +252,11 @@ class PostgresRows(Rows):
         if len(self._results) > _SCOPES_WITH_RESULTS:
             self._results.popitem(last=False)
         key = (query, *values)
-        if key not in results:
-            results[key] = self._read(scope, query, scope, *values)[1]
-        return results[key]
+        if (found := results.get(key)) is None:
+            found = self._read(scope, query, scope, *values)[1]
+            if len(found) <= _LONGEST_RESULT:
+                results[key] = found
+        return found
 
     def large(self, scope: str, loaded: int) -> LargeRows | None:
         """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
