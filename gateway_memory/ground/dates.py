@@ -186,6 +186,8 @@ def _is_talked_about(kind: str, before: str, behind: str) -> bool:
         return True
     if kind in ("week day", "feast") and PATTERNS["named"].search(before):
         return True
+    if PATTERNS["called"].search(before) and PATTERNS["called behind"].match(behind):  # 网名叫九月
+        return True
     if re.match(r"'s [A-Z]", behind) and before[-2:-1].islower():  # "a horse called Tomorrow's Hope"
         return True
     if kind == "month" and PATTERNS["lives"].search(before.lower()):
@@ -196,7 +198,7 @@ def _is_talked_about(kind: str, before: str, behind: str) -> bool:
 
 _QUOTES: Final = {'"': '"', "'": "'", "“": "”", "‘": "'", "「": "」", "『": "』"}
 """The ends of quotations by their beginnings; "’" is read as "'"."""
-_COMPOUNDS: Final = frozenset({"weekday bare", "feast", "day of month"})
+_COMPOUNDS: Final = frozenset({"weekday bare", "feast", "day of month", "figures"})
 """The patterns whose English may be a part of a longer name: "Easter egg"."""
 
 
@@ -209,15 +211,17 @@ def _is_compound(text: str, match: re.Match[str], kind: str) -> bool:
     is_named = not tells and re.match(r"(?:'s)?\s+(?!I\b)[A-Z][a-z]", text[match.end() :])
     if is_named or PATTERNS["named"].search(before):
         return True
-    if left.lower() in _BEFORE_A_DAY:
-        return False
-    if left.lower() in ("a", "an", "any", "one", "some"):
-        return not PATTERNS["one of them"].search(before.lower())  # "new one Tuesday at 5"
     after = text[match.end() :].lower()
     opens = not before.strip() or before.rstrip()[-1] in ".,;:!?-–—"
     continues = not (PATTERNS["compound"].match(after) or (opens and PATTERNS["clause"].match(after)))
-    if kind == "day of month":
-        return continues and not match[0].startswith("the")
+    if kind == "figures" or (kind == "day of month" and match[0].startswith("the")):
+        # "a 9/16 spanner" and "the 2nd percentile" are no days; "30/6" is no fraction.
+        is_day = kind == "figures" and int(match["one"]) > int(match["two"])
+        return continues and not (is_day or PATTERNS["clause"].match(after))
+    if left.lower() in ("a", "an", "any", "one", "some"):
+        return not PATTERNS["one of them"].search(before.lower())  # "new one Tuesday at 5"
+    if left.lower() in _BEFORE_A_DAY or kind == "day of month":
+        return continues and left.lower() not in _BEFORE_A_DAY
     if kind == "feast":
         return left.lower() == "in" or (continues and match[0] in _ONE_WORD)
     name, is_capital = match["weekday"], text[match.start("weekday")].isupper()
@@ -241,7 +245,9 @@ def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
         between = text[before.end : mention.start] if before else ""
         both = None
         if before and before.spans and mention.spans and not (before.unsure or mention.unsure):
-            if PATTERNS["joint"].match(between):
+            if _is_moved(text[: before.start], between):  # "bumped from Wed to Thurs" is on Thursday
+                both = mention
+            elif PATTERNS["joint"].match(between):
                 both = _stretch(before, mention)
             elif PATTERNS["and"].match(between):
                 both = _stretch(before, mention, most_days=2)
@@ -252,6 +258,14 @@ def _joined(text: str, found: Sequence[Mention]) -> list[Mention]:
         else:
             joined.append(mention)
     return joined
+
+
+def _is_moved(before: str, between: str) -> bool:
+    """Return whether something is moved from one day to another, between which a text stands."""
+    return any(
+        PATTERNS[name].search(before) and PATTERNS[f"{name} to"].match(between)
+        for name in ("moved from", "moved from Chinese")
+    )
 
 
 def _stretch(one: Mention, other: Mention, *, most_days: int = 366) -> Mention | None:

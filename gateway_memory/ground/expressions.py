@@ -158,6 +158,13 @@ def _moon_days(match: re.Match[str], day: date) -> list[Span]:
     return [day_span(lunar(year, month, number)) for year in years]
 
 
+def _new_year_days(match: re.Match[str], day: date) -> list[Span]:
+    """A day of the first month of the Chinese calendar; said about New Year alone."""
+    number = number_of(match["day"].removeprefix("初"))
+    new_years = (lunar(year, 1, 1) for year in (day.year, day.year + 1))
+    return [day_span(days_on(first, number - 1)) for first in new_years if abs((first - day).days) <= A_MONTH]
+
+
 def moon_day(match: re.Match[str]) -> tuple[int, int]:
     """Return the month and the day of the Chinese calendar that a match names."""
     parts = match.groupdict()
@@ -281,7 +288,7 @@ def _behind(match: re.Match[str], day: date) -> list[Span]:
 
 
 def _counted(match: re.Match[str], day: date) -> list[Span]:
-    return _so_far(day, _count(match), _unit(match))
+    return _so_far(day, -_count(match) if match.groupdict().get("ago") else _count(match), _unit(match))
 
 
 def following(span: Span, unit: str) -> Span:
@@ -537,6 +544,7 @@ READERS: Final[dict[str, Read]] = {
     "date": _dates,
     "month": _dates,
     "lunar": _moon_days,
+    "new year": _new_year_days,
     "nth weekday": _nth_weekdays,
     "part": _part,
     "ahead": _ahead,

@@ -84,6 +84,16 @@ def test_the_days_that_other_people_wrote_are_read(hand: Path) -> None:
         (SATURDAY, "cooking for the 4th of july first time ever", "2027-07-04", "2027-07-04"),
         (SATURDAY, "car boot a week tmrw!!", "2026-12-06", "2026-12-06"),
         (SATURDAY, "back in work jan 4 after 5 months off", "2027-01-04", "2027-01-04"),
+        (WEDNESDAY, "choir got bumped from wed to thurs", "2026-11-26", "2026-11-26"),
+        (SATURDAY, "体检从下周三改到下周五", "2026-12-04", "2026-12-04"),
+        (SATURDAY, "ate dodgy prawns the night before last", "2026-11-26", "2026-11-26"),
+        (SATURDAY, "root canal day after tomoro 4 oclock", "2026-11-30", "2026-11-30"),
+        (SATURDAY, "thanksgiving dinner is at his mum's", "2027-11-25", "2027-11-25"),
+        (SATURDAY, "the quote runs out 30/12 and nobody answers", "2026-12-30", "2026-12-30"),
+        (SATURDAY, "12.27到12.30在成都盯展台", "2026-12-27", "2026-12-30"),
+        (SATURDAY, "两周前的今天戒的烟", "2026-11-14", "2026-11-14"),
+        (date(2027, 1, 28), "初七开工", "2027-02-12", "2027-02-12"),
+        (date(2027, 1, 28), "初二到初四住丈母娘家", "2027-02-07", "2027-02-09"),
     ],
 )
 def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: str, last: str) -> None:
@@ -113,6 +123,12 @@ def test_a_day_is_the_one_that_a_listener_hears(said: date, text: str, first: st
         "the water still tests at 8.2. How much acid is that",
         "our landlord at 19 November Road says so",
         "遥控器用五号还是七号电池",
+        "a 9/16 spanner is near enough a 14mm",
+        "baby is on the 2nd percentile but the doctor isn't worried",
+        "Salary comes on the last working day of every month",
+        "闺女叫夏至 儿子叫谷雨",
+        "我室友网名叫九月 别存岔了",
+        "儿子上初三了，作业多",
     ],
 )
 def test_a_name_a_measure_or_a_guess_is_no_day(text: str) -> None:
