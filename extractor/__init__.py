@@ -40,7 +40,7 @@ __all__, __getattr__ = lazy(
         ".merge.decide": ("WEIGHED", "decide", "differ", "says", "speak_of_the_same"),
         ".merge.doubt": ("ReviewMode", "doubt_of"),
         ".merge.statement": ("same_text", "without_withdrawn"),
-        ".merge.unread": ("points_back", "stands_alone", "with_unread"),
+        ".merge.unread": ("points_back", "stands_alone", "with_one_wish", "with_unread"),
         ".model.model": ("Extraction", "Model"),
         ".model.permission": (
             "concerned",

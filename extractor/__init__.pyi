@@ -56,6 +56,7 @@ from .merge.statement import same_text as same_text
 from .merge.statement import without_withdrawn as without_withdrawn
 from .merge.unread import points_back as points_back
 from .merge.unread import stands_alone as stands_alone
+from .merge.unread import with_one_wish as with_one_wish
 from .merge.unread import with_unread as with_unread
 from .model.model import Extraction as Extraction
 from .model.model import Model as Model

@@ -72,8 +72,8 @@ _REMEMBERED: Final = 1024
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.3
-_KEEP_IN_PART: Final = 1.0  # of some clauses of a sentence, which asks or orders in others
+_KEEP: Final = 0.23
+_KEEP_IN_PART: Final = 0.95  # of some clauses of a sentence, which asks or orders in others
 _KEEP_IN_NONE: Final = -2.1  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
 _IMPORTANT: Final = 2.1  # half of what is kept
@@ -322,6 +322,8 @@ def understood(  # noqa: PLR0911 - one return a rule
         return _as_meant(candidate, wishes=meaning.wishes or sentence.wishes, keeps=keeps)
     if _is_of_memory(message, TOLD_BESIDE) or _is_of_memory(sentence, _TELL) or _is_borrowed(message):
         return None
+    if "whole" in candidate.only_as:
+        return _wish(candidate, candidate.content) if meaning.wishes and meaning.note < _NOTE else None
     if any(each.note >= max(_NOTE, each.wish) for each in (message, sentence)):  # "keep it short" asks to keep nothing
         return _noted(candidate, sentence)
     if min(sentence.question, meaning.question) >= _QUESTION and not candidate.explicit:

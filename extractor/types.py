@@ -68,7 +68,7 @@ class Candidate:
     sentence: the sentence it comes from, which may tell of a change that `content` leaves out; "" if unknown.
     only_as: no rule has read it, and it is kept only as one of these: a "statement" or a "wish", if `understood` finds
     one in it, a "part" that tells something beside an order or a question, or a "change" of a known memory, whose
-    category it then has. Empty for what was read.
+    category it then has. The "whole" of a message may be one wish. Empty for what was read.
     telling: how much its vector tells of a change, None where it is unknown.
     """
 

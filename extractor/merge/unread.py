@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from extractor.categories import traits_of
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.vocabulary import statement_words
 from extractor.rules.borrowed import own_words
@@ -19,7 +20,8 @@ from .new_value import predicate
 from .statement import read
 
 LONGEST_MESSAGE: Final = 150  # words: a longer one was mostly pasted
-SHORTEST, LONGEST = 3, 200  # characters of a sentence
+SHORTEST, LONGEST = 3, 200  # characters of a sentence, or of a wish
+MOST_OF_ONE_WISH: Final = 4  # sentences
 MOST_QUOTED: Final = 0.25
 CONFIDENCE: Final = 0.8
 
@@ -37,7 +39,9 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
     unread: list[Candidate] = []
-    for sentence in sentences(own_words(turn.user[:LONGEST_READ]), whole=True):
+    own = own_words(turn.user[:LONGEST_READ])
+    said = sentences(own, whole=True)
+    for sentence in said:
         only_as = may_be(sentence)
         if not only_as:
             continue
@@ -47,7 +51,26 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
             candidates[number] = replace(candidates[number], sentence=text)
         if not of_it and len(unread) < MOST_CANDIDATES:
             unread.append(replace(_UNREAD, content=text, only_as=only_as))
+    whole = " ".join(own.split())
+    explicit = any(candidate.explicit for candidate in candidates)
+    if not explicit and 1 < len(said) <= MOST_OF_ONE_WISH and MASK not in own and len(whole) <= LONGEST:
+        unread.append(replace(_UNREAD, content=whole, only_as=frozenset({"whole"})))
     return candidates + unread
+
+
+def with_one_wish(candidates: Sequence[Candidate], found: Sequence[Candidate | None]) -> list[Candidate | None]:
+    """Return what is kept of a message whose sentences may be one wish ("Lead with the answer. Reasons afterwards").
+
+    They are not where one tells a fact and another one wishes by itself: then each is kept as what it is.
+    candidates: as of `with_unread`; found: what each of them means.
+    """
+    if not candidates or "whole" not in candidates[-1].only_as:
+        return list(found)
+    *parts, whole = found
+    wishes = {traits_of(part.category).directive for part in parts if part and not part.only_as}
+    if whole is None or len(wishes) > 1:
+        return [*parts, None]
+    return [*(None for _ in parts), whole]
 
 
 def stands_alone(text: str, changed: str) -> str:
@@ -82,8 +105,10 @@ def may_be(sentence: Sentence) -> frozenset[str]:
     """Return what a sentence may be (see `only_as`); nothing where it is mostly another's words."""
     plain = sentence.plain
     quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
-    if MASK in plain or quotes or not SHORTEST <= len(plain) <= LONGEST:
+    if MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
         return frozenset()
+    if quotes:  # "Sign my mails “Warmly, Ines”"
+        return frozenset({"wish"})
     if sentence.question:
         return frozenset({"part"})
     language = language_of(plain)

@@ -31,6 +31,7 @@ from extractor import (
     statement_words,
     told_in_part,
     understood,
+    with_one_wish,
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS, TWIN
@@ -102,6 +103,7 @@ class Merger:
             if "part" in candidate.only_as and (kept is None or kept.only_as):
                 of_runs = await self._meanings(runs_of(sentence, meanings[sentence]), NEAREST_SECONDS)
                 found[number] = told_in_part(candidate, meanings[whole], of_runs) or kept
+        found = with_one_wish(candidates, found)
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
         return [replace(each, content=asked_for(each.content)) if each and each.explicit else each for each in found]

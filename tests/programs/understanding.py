@@ -28,6 +28,7 @@ from extractor import (
     sentences_of_user,
     told_in_part,
     understood,
+    with_one_wish,
     with_unread,
 )
 from recall.encoding.encoder import BundledEncoder, bundled_encoder
@@ -78,13 +79,15 @@ def kept(message: str, *, encoder: str = "") -> list[Candidate]:
     turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
     found: list[Candidate | None] = []
     whole = told(frame_of(message), encoder)
-    for each in with_unread(turn, extract_rules(turn)):
+    candidates = with_unread(turn, extract_rules(turn))
+    for each in candidates:
         content, sentence = _line(each.content), _line(each.sentence or each.content)
         candidate = understood(each, told(content, encoder), told(sentence, encoder), whole)
         if "part" in each.only_as and (candidate is None or candidate.only_as):
             runs = runs_of(sentence, told(sentence, encoder))
             candidate = told_in_part(each, whole, {run: told(run, encoder) for run in runs}) or candidate
         found.append(candidate)
+    found = with_one_wish(candidates, found)
     if any(found) and (parts := parts_of(message)):
         found = as_taken_back(
             found, message, [(part, does(message[part.start : part.stop], encoder)) for part in parts]

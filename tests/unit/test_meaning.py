@@ -215,6 +215,26 @@ def test_a_wish_stands_in_words_that_no_table_knows(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
+        "Give me the verdict. Reasons afterwards, if I ask.",
+        "ugh bold text again... plain letters. my screen reader shouts it",
+        "你那个“希望对你有帮助”可以省了，每次都有，烦",
+        'Close my letters with "Warmly, Ines", never "Best regards".',
+    ],
+)
+def test_a_wish_may_take_several_sentences_and_quote_what_shall_be_said(message: str) -> None:
+    assert [(category, content.rstrip(".")) for category, content in kept(message)] == [
+        ("instruction", message.rstrip("."))
+    ]
+
+
+def test_a_fact_beside_a_wish_is_a_line_of_its_own() -> None:
+    message = "My sister Ines lives in Porto. Keep your answers short from now on."
+    assert [category for category, _ in kept(message)] == ["fact", "instruction"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
         "my loop never ends",
         "make the second paragraph shorter",
         "I missed the bus again",
