@@ -94,8 +94,10 @@ _BORROWED_IN_PART: Final = -0.65  # a clause alone no longer tells that it was s
 _QUESTION: Final = 0.6
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.0}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.1, 0.1, -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.78, 0.1, -1.5
+_WIDER: Final[Mapping[str, float]] = {"forget_all": 0.2, "pause": 0.5}  # likelier than any other, which does less
 _ASKED_BY_CLAUSE: Final = 1.0
+_ASKED_IN_PART: Final = -1.0  # of a clause of a message that surely asks
 _MAY_ASK_IN_CLAUSE: Final = -6.0
 SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _LONGEST_FRAME: Final = 300  # characters, of which the end has …
@@ -166,7 +168,7 @@ def meaning_of(text: str, vector: Sequence[float], encoder: str) -> Meaning | No
     odds = _all_directed(vector, words_of(text))
     asks = None
     if odds["meta"] >= _PERHAPS_ASKED:
-        act = max((*ACTS, NOTE), key=lambda act: odds[f"asks {act}"])
+        act = max((*ACTS, NOTE), key=lambda act: odds[f"asks {act}"] - _WIDER.get(act, 0.0))
         asks = next((each for each in ACTS if each == act), None)
     return Meaning(**{kind: odds[kind] for kind in get_args(Kind)}, question=odds[QUESTION], asks=asks)
 
@@ -386,12 +388,14 @@ def asked_of_memory(message: Meaning, clauses: Sequence[Meaning | None]) -> tupl
     if message.asks and message.meta >= _ASKED:
         return message.asks, True
     asking = [each.asks for each in clauses if each and each.asks and each.meta >= _ASKED_BY_CLAUSE]
-    return (asking[0], True) if asking and message.note < _NOTE else (message.asks, False)
+    if asking and message.note < _NOTE:
+        return message.asks or asking[0], True
+    return message.asks, False
 
 
 def asks_by_itself(clause: Meaning, act: Act | None) -> bool:
     """Return whether it is this clause of a message that asks: "forget his name", before ", I've moved out"."""
-    return act is not None and clause.asks == act and clause.meta >= _ASKED
+    return act is not None and clause.asks == act and clause.meta >= _ASKED_IN_PART
 
 
 def may_ask_in_clause(message: Meaning) -> bool:
