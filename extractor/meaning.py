@@ -72,8 +72,8 @@ _REMEMBERED: Final = 1024
 
 # Log-odds. What no rule has read must tell for itself; what a rule has read is dropped only if it tells against it.
 # They are for ordinary talk, in which nine of ten messages hold nothing.
-_KEEP: Final = 0.23
-_KEEP_IN_PART: Final = 0.95  # of some clauses of a sentence, which asks or orders in others
+_KEEP: Final = 0.2
+_KEEP_IN_PART: Final = 0.92  # of some clauses of a sentence, which asks or orders in others
 _KEEP_IN_NONE: Final = -2.1  # of a sentence below which no clause of it is worth keeping
 _OF_PART: Final = 0.9  # what they count, beside their message
 _IMPORTANT: Final = 2.1  # half of what is kept
