@@ -140,11 +140,13 @@ def main() -> None:
     args = parser.parse_args()
     encoder, random = BundledEncoder(), np.random.default_rng(1)
     asked = [row for row in rows_in(QUESTIONS) if "answer" in row or "own" in row]
-    asked += [{**row, "question": row["text"]} for row in rows_in(SAID) if row["act"] == "ask_self"]
+    once = {row["question"] for row in rows_in(QUESTIONS)}
+    said = [{**row, "question": row["text"]} for row in rows_in(SAID) if row["text"] not in once]
+    asked += [row for row in said if row["act"] == "ask_self"]
     others = [row for row in rows_in(QUESTIONS) if not ("answer" in row or "own" in row)]
     for act in OF_OTHERS:
-        rows = [{**row, "question": row["text"]} for row in rows_in(SAID) if row["act"] == act]
-        rows = [row for row in rows if not (act in ("ask_world", "order") and row["keep"])]
+        rows = [row for row in said if row["act"] == act]
+        rows = [row for row in rows if not (act in ("ask_world", "order") and row.get("keep"))]
         others += [rows[at] for at in random.permutation(len(rows))[:MOST]]
     texts = [row["question"] for row in (*asked, *others)]
     vectors, asks = encode(encoder, texts), np.arange(len(texts)) < len(asked)
