@@ -61,14 +61,14 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
 def with_one_wish(candidates: Sequence[Candidate], found: Sequence[Candidate | None]) -> list[Candidate | None]:
     """Return what is kept of a message whose sentences may be one wish ("Lead with the answer. Reasons afterwards").
 
-    They are not where one tells a fact and another one wishes by itself: then each is kept as what it is.
-    candidates: as of `with_unread`; found: what each of them means.
+    They are not where each of them wishes by itself, or one does and another tells a fact: then each is kept as what it
+    is. candidates: as of `with_unread`; found: what each of them means.
     """
     if not candidates or "whole" not in candidates[-1].only_as:
         return list(found)
     *parts, whole = found
-    wishes = {traits_of(part.category).directive for part in parts if part and not part.only_as}
-    if whole is None or len(wishes) > 1:
+    wishes = [traits_of(part.category).directive for part in parts if part and not part.only_as]
+    if whole is None or len(set(wishes)) > 1 or (len(wishes) == len(parts) and all(wishes)):
         return [*parts, None]
     return [*(None for _ in parts), whole]
 

@@ -227,9 +227,15 @@ def test_a_wish_may_take_several_sentences_and_quote_what_shall_be_said(message:
     ]
 
 
-def test_a_fact_beside_a_wish_is_a_line_of_its_own() -> None:
-    message = "My sister Ines lives in Porto. Keep your answers short from now on."
-    assert [category for category, _ in kept(message)] == ["fact", "instruction"]
+@pytest.mark.parametrize(
+    ("message", "categories"),
+    [
+        ("My sister Ines lives in Porto. Keep your answers short from now on.", ["fact", "instruction"]),
+        ("Always answer in metric. Never use emojis.", ["instruction", "instruction"]),
+    ],
+)
+def test_what_stands_by_itself_beside_a_wish_is_a_line_of_its_own(message: str, categories: list[str]) -> None:
+    assert [category for category, _ in kept(message)] == categories
 
 
 @pytest.mark.parametrize(
