@@ -174,6 +174,19 @@ def test_what_people_ask_of_the_memory_is_seen_and_ordinary_talk_is_not_taken_fo
     assert recorded <= 0.15
 
 
+@pytest.mark.parametrize(
+    ("message", "act"),
+    [
+        ("you keep all this then? even when i shut the app", "recall"),
+        ("stop taking notes for a bit please", "pause"),
+        ("关了app你还记得我不", "recall"),
+        ("先停一停，别做笔记了", "pause"),
+    ],
+)
+def test_whoever_asks_how_the_memory_works_pauses_nothing(message: str, act: str) -> None:
+    assert understanding.asked(message)[0] == act
+
+
 @pytest.mark.lengthy
 def test_what_is_not_told_stays_out() -> None:
     said = rows("told")
