@@ -242,7 +242,9 @@ async def test_a_deletion_is_told_in_the_reply_whose_look_finds_it(ends: Ends, m
     await ends.say(speaker, "Remember that the staging port is 8443.")
     listener = await ends.here.start_session("listener", user=OWNER)
     assert "8443" in listener.opening
-    await ends.settled()  # else the other memory, which still looks at what was said, may find the deletion first
+    await ends.settled()
+    if ends.shared:  # the other memory follows what it hears after a moment, and could then find the deletion first
+        await until(lambda: parts(ends.there).storage.follower.last_change(listener.who.scopes[0]))
     (ends.here.workspace / "MEMORY.md").write_text("# Memory\n", "utf-8")
     context = await ends.here.before_reply(listener, "hm")
     assert [(update.action, update.by_hand) for update in context.updates] == [("removed", True)]
