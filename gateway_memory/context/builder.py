@@ -307,15 +307,16 @@ class ContextBuilder:
                 reply.updates += (change,)
 
     async def _search(self, reply: _Reply) -> None:
-        """Search, and compare the files meanwhile. If they have new lines, search again: one may be the answer."""
+        """Search, and compare the files meanwhile. If that indexes lines, search again: one may be the answer."""
         with reply.timed("search_and_files"):
             reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
-        if new:
-            reply.session.positions = {**reply.session.positions, **new.positions}
-        if new and new.grown:
-            context = reply.session.in_context
-            reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
-            context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
+        if new is None:
+            return
+        context = reply.session.in_context
+        reply.session.positions = {**reply.session.positions, **new.positions}
+        reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
+        context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
+        if new.grown:
             with reply.timed("search_again"):
                 again = await self._recall(reply)
             reply.recall = again if again and again.outcome != "timeout" else reply.recall

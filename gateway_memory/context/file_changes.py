@@ -18,7 +18,7 @@ _HANGING_SECONDS: Final = 0.02
 class FileChanges(NamedTuple):
     """What a refresh found: the new rows, and the positions that the session has with them, by scope.
 
-    grown: whether the index holds other rows than the session has seen, its own among them.
+    grown: whether the index has changed meanwhile, so that a search that began with the refresh may have missed rows.
     """
 
     positions: Mapping[str, Position]
@@ -68,7 +68,8 @@ class ChangeDetector:
         return FileChanges(positions, rows, any(each.grown for each in changes)) if changes else None
 
     async def _refresh_scope(self, session: Session, scope: Scope) -> FileChanges | None:
-        known, change = session.positions.get(scope.key, Position()), await self._storage.follower.refresh(scope)
+        known, before = session.positions.get(scope.key, Position()), self._storage.follower.last_change(scope)
+        change = await self._storage.follower.refresh(scope)
         generation = self._storage.recaller.generation
         if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
@@ -77,8 +78,7 @@ class ChangeDetector:
             return None
         revision, rows = await self._storage.recaller.added_since(scope.key, known.revision)
         news = await self._of_others(session, scope, tuple(filter(is_announced, rows)))
-        grown = revision != known.revision
-        return FileChanges({scope.key: Position(generation, revision, change)}, news, grown)
+        return FileChanges({scope.key: Position(generation, revision, change)}, news, grown=change != before)
 
     async def _of_others(self, session: Session, scope: Scope, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
         """Leave out what this session has said itself; another process may have written it to the file."""
