@@ -398,15 +398,15 @@ class ContextBuilder:
         days = asked_days(reply.message, today.day) if session.settings.opening.coming_days else None
         if days is None or is_small_talk(reply.message):
             return
-        reads = asyncio.gather(
-            self._storage.recaller.coming(scope.key, days.first.isoformat(), READ),
-            self._storage.ledger.validity(scope.key, today),
-        )
         with reply.timed("coming"):
-            read = await self.runner.run("coming", reply.left(_QUOTE_UNTIL), reads)
-        if read is None:
+            reading = self._storage.recaller.coming(scope.key, days.first.isoformat(), READ)
+            rows = await self.runner.run("coming", reply.left(_QUOTE_UNTIL), reading)
+            validity = reply.validities.get(scope.key)
+            if rows and validity is None:  # nothing was found for which it would have been read
+                holding = self._storage.ledger.validity(scope.key, today)
+                validity = await self.runner.run("coming", reply.left(_QUOTE_UNTIL), holding)
+        if not rows or validity is None:
             return
-        rows, validity = read
         memories = [entry for entry, _ in told((row.entry for row in rows), validity)]
         ahead = ahead_of(memories, days.first, days.last, self._runtime.day_of)
         fresh = [each for each in ahead if not session.in_context.has(each.id, each.text)][:MOST]
