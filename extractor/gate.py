@@ -75,16 +75,18 @@ def telling(text: str) -> float:
     return Gate.score(_user_margin(text))
 
 
-def statements(text: str) -> list[str]:
+@lru_cache(maxsize=1024)  # what a reply quotes is asked for it again and again
+def statements(text: str) -> tuple[str, ...]:
     """Return the sentences of a user's text that state something: no questions, greetings and small talk."""
-    texts, position = [], 0
+    texts: list[str] = []
+    position = 0
     for sentence in sentences(text):
         start = text.find(sentence.text, position)
         position = max(position, start + len(sentence.text))
         if not (asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
             end = _END_MARKS.match(text, position)
             texts.append(sentence.text + (end[0] if end and start >= 0 else ""))
-    return texts
+    return tuple(texts)
 
 
 def _margin(turn: Turn, before: str) -> float:

@@ -46,7 +46,7 @@ def without_kind(text: str, kind: str) -> str:
     return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def polarity(text: str) -> bool | None:
     """Return False for a negated statement, None for one with two sides ("coffee, not tea") or several sentences."""
     if _PATTERNS["contrast"].search(text) or _PATTERNS["several"].search(text):
@@ -59,7 +59,7 @@ def left_behind(text: str) -> str:
     return " ".join(group for match in _PATTERNS["left behind"].finditer(text) for group in match.groups() if group)
 
 
-@lru_cache(maxsize=512)  # a statement is compared with several others
+@lru_cache(maxsize=2048)  # a statement is compared with several others
 def statement_words(text: str) -> frozenset[str]:
     """Return the content words: lower case, English without common endings, Han as pairs of characters, emoji."""
     words: set[str] = set(signs_in(text))
@@ -73,6 +73,7 @@ def statement_words(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Return an English word without common endings."""
     word = word.removesuffix("'s")

@@ -3,21 +3,24 @@
 import re
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from extractor import is_greeting, points_back, polarity, statement_words
 from gateway_memory.ground.holds import plain_of
-from gateway_memory.store.withheld import SENTENCE_END
+from gateway_memory.store.withheld import parts_of
 
 _Clause = tuple[frozenset[str], bool | None]
 _CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
-
+_NO_LETTERS: Final = re.compile(r"[\W_]+")
 
 _LABEL: Final = re.compile(r"\A(?:-\s*)?\([^()]{1,60}\)\s*")
 """In front of a memory in a block: its id and its day."""
 _MOST_OF_IT: Final = 0.6
+_REMEMBERED: Final = 4096
+"""Sentences."""
 _MOST_READ: Final = 64
 """Thousands of sessions are open at a time, of which few are replied to: what was told to the others stays text."""
 
@@ -33,11 +36,11 @@ class _Read:
     def add(self, lines: Iterable[str]) -> None:
         """Read lines."""
         for line in lines:
-            clauses = [each for part in SENTENCE_END.split(line) for each in _clauses_of(part)]
+            clauses = [each for part in parts_of(line) for each in _clauses_of(part)]
             for word in frozenset().union(*(words for words, _ in clauses)):
                 self.having[word].add(len(self.lines))
             self.lines.append(clauses)
-            self.letters |= {_letters(part) for part in SENTENCE_END.split(plain_of(_LABEL.sub("", line)))} - {""}
+            self.letters |= {_letters(part) for part in parts_of(plain_of(_LABEL.sub("", line)))} - {""}
 
 
 class Told:
@@ -80,7 +83,7 @@ class Told:
         """Return whether one line says a sentence, in the same words and with the same yes or no."""
         clauses = _clauses_of(sentence)
         if len(clauses) > 1 and len(clauses[0][0]) == 1:
-            del clauses[0]  # "Actually, I moved to Linz"
+            clauses = clauses[1:]  # "Actually, I moved to Linz"
         if not clauses:
             return False
         read, letters = self._reading(), _letters(sentence)
@@ -97,7 +100,7 @@ class Told:
 
         alone: it stands where what is left out cannot be seen, so that what points back to it is left out as well.
         """
-        whole = SENTENCE_END.split(text)
+        whole = parts_of(text)
         parts: list[str] = []
         is_cut = False
         for part in whole:
@@ -114,16 +117,17 @@ _READING: Final = threading.Lock()
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    return _NO_LETTERS.sub("", text.casefold())
 
 
-def _clauses_of(sentence: str) -> list[_Clause]:
+@lru_cache(maxsize=_REMEMBERED)
+def _clauses_of(sentence: str) -> tuple[_Clause, ...]:
     """Return the significant words of each clause that has some and is no greeting, and whether it is negated."""
     parts = [part for part in _CLAUSE_END.split(sentence) if not is_greeting(part)]
-    return [(words, polarity(part)) for part in parts if (words := statement_words(part))]
+    return tuple((words, polarity(part)) for part in parts if (words := statement_words(part)))
 
 
-def _has(line: list[_Clause], clause: _Clause) -> bool:
+def _has(line: Sequence[_Clause], clause: _Clause) -> bool:
     """Return whether a line says a clause: in one of its clauses, or in all of them together."""
     words, side = clause
     if len(words) == 1 and not any(words == each for each, _ in line):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any, Final
 
 from gateway_memory.ground.holds import plain_of
@@ -27,16 +27,17 @@ _WITHIN: Final = 0.8
 """… or the minimum share of its own words that must be from forgotten text, if it is only a part of it."""
 _FEWEST: Final = 3
 _STEM: Final = 5
-_WORD: Final = re.compile(r"[^\W_]+")
+_RUN: Final = re.compile(r"[^\W_\u2e80-\U0010ffff]+|[^\W_\0-\u2e7f]+")
+"""Letters and digits of narrow scripts, or of wide ones."""
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _ASKED: Final = re.compile(r"[?？]\s*$")
 _NOTED: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?\S*)?")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
-SENTENCE_END: Final = re.compile(
+_SENTENCE_END: Final = re.compile(
     r"(?:(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s))"
     r"(?![^()（）\n]{0,160}[)）])"
 )
-"""The end of a sentence. A title or an initial does not end one: "Dr. Quimby" stays whole. In brackets none ends."""
+"""A title or an initial does not end a sentence: "Dr. Quimby" stays whole. In brackets none ends."""
 _CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
 _TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
 """A word that can reveal forgotten text by itself, next to a sentence that does: a pair of wide letters, or a stem."""
@@ -105,7 +106,7 @@ class Withheld:
         """
         if not self._terms:
             return frozenset()
-        parts = [part for text in texts for line in text.split("\n") for part in (line, *SENTENCE_END.split(line))]
+        parts = [part for text in texts for line in text.split("\n") for part in (line, *parts_of(line))]
         parts += [f"{asked} {answer}" for asked, answer in pairwise(filter(str.strip, parts)) if _ASKED.search(asked)]
         numbers = {number for part in parts for number in self._said(part, since)}
         return frozenset(term for number in numbers for term in self._own[number] if _TELLING.fullmatch(term))
@@ -116,7 +117,7 @@ class Withheld:
             return text
         lines: list[str] = []
         for line in text.split("\n"):
-            parts = [part for part in SENTENCE_END.split(line) if not self.says(part, since=since, words=words)]
+            parts = [part for part in parts_of(line) if not self.says(part, since=since, words=words)]
             rest = "".join(parts)
             if (rest.strip() and not self.says(rest, since=since)) or not line.strip():
                 lines.append(rest)
@@ -174,9 +175,15 @@ def time_of(timestamp: object) -> float:
 
 
 @lru_cache(maxsize=_REMEMBERED)
+def parts_of(line: str) -> tuple[str, ...]:
+    """Return a line cut behind each sentence; together the parts are the line."""
+    return tuple(_SENTENCE_END.split(line))
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def sentences_of(text: str) -> tuple[str, ...]:
     """Return the sentences of what was said in a turn that tell something by themselves."""
-    parts = (part.strip() for line in text.split("\n") for part in SENTENCE_END.split(line))
+    parts = (part.strip() for line in text.split("\n") for part in parts_of(line))
     return tuple(dict.fromkeys(part for part in parts if len(terms_of(part)) >= _LEAST_TERMS))
 
 
@@ -186,24 +193,25 @@ def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def terms_of(text: str) -> frozenset[str]:
     """Return the significant words of a text: stems, and pairs of characters in scripts without spaces.
 
     Each session's end looks through all records again, most of which are as they were.
     """
+    return frozenset().union(*map(_terms_of_part, parts_of(text)))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _terms_of_part(text: str) -> frozenset[str]:
     terms: set[str] = set()
-    for match in _WORD.finditer(_plain(text).casefold()):
-        for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):
-            run = "".join(letters)
-            if not wide:
-                terms.update(_term(run))
-                continue
-            if _PATTERNS["taste Chinese"].search(run):
-                terms.add(_TASTE)
-                run = _PATTERNS["taste Chinese"].sub(" ", run)
-            for part in _PATTERNS["no terms Chinese"].sub(" ", run).split():
-                terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
+    for run in _RUN.findall(_plain(text).casefold()):
+        if run < _WIDE_FROM:
+            terms.update(_terms_in(run))
+            continue
+        if _PATTERNS["taste Chinese"].search(run):
+            terms.add(_TASTE)
+        for part in _PATTERNS["no terms Chinese"].sub(" ", _PATTERNS["taste Chinese"].sub(" ", run)).split():
+            terms.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
     return frozenset(terms)
 
 
@@ -228,7 +236,8 @@ def _plain(text: str) -> str:
     return html.unescape(text) if "&" in text else text
 
 
-def _term(word: str) -> Iterable[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def _terms_in(word: str) -> tuple[str, ...]:
     if word in _NO_TERMS:
         return ()
     if _PATTERNS["taste"].fullmatch(word):
