@@ -35,12 +35,13 @@ class _Read:
 
     def add(self, lines: Iterable[str]) -> None:
         """Read lines."""
-        for line in lines:
+        for labelled in lines:
+            line = _LABEL.sub("", labelled)
             clauses = [each for part in parts_of(line) for each in _clauses_of(part)]
             for word in frozenset().union(*(words for words, _ in clauses)):
                 self.having[word].add(len(self.lines))
             self.lines.append(clauses)
-            self.letters |= {_letters(part) for part in parts_of(plain_of(_LABEL.sub("", line)))} - {""}
+            self.letters |= {_letters(part) for part in parts_of(plain_of(line))} - {""}
 
 
 class Told:
