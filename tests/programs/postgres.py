@@ -167,7 +167,11 @@ class Postgres:
         """Stop the server at once, as a crash would."""
         if self.process:
             self.process.send_signal(signal.SIGQUIT)
-            self.process.wait(30)
+            try:
+                self.process.wait(seconds(10))
+            except subprocess.TimeoutExpired:  # one whose disk was full at times waits for a process of its own
+                self._signal(signal.SIGKILL)
+                self.process.wait(seconds(10))
             self.process = None
 
     def promote(self) -> None:
