@@ -3,8 +3,9 @@
 It writes extractor/tables/directions.txt from benchmarks/said/, which has a file for each hand that wrote rows of
 (text, act, keep). Logistic regressions tell what is worth keeping ("keep"), what is wished for good ("wish"), what asks
 to keep something ("note": "what" of its row is the part that is asked for, which asks no more), what is not its
-speaker's own or only supposed ("borrowed"), what only asks something ("question"), and what is about the memory itself
-("meta"), and what it asks of it (the "intent" of its row; a "hint" counts for this alone). Of the parts of a message
+speaker's own or only supposed ("borrowed"), what only asks something ("question"), what orders the assistant to do or
+allow something ("deed": a guest's "manner", "deed" or "fact" in its row), and what is about the memory itself ("meta"),
+and what it asks of it (the "intent" of its row; a "hint" counts for this alone). Of the parts of a message
 they tell which takes back what was said before it ("unsays"), corrects it ("mends"), or announces another's words
 behind it ("introduces").
 
@@ -52,6 +53,7 @@ ACT_OF: dict[str, Act] = {
     "about_person": "forget",
     "recall_all": "recall",
     "recall_when": "recall",
+    "recall_one": "recall",
     "dont_note_this": "not_note",
     "capability": "recall",
     "note_empty": "recall",
@@ -59,6 +61,8 @@ ACT_OF: dict[str, Act] = {
 PART_OF: dict[str, Part] = {"unsay": "unsays", "mend": "mends", "introduce": "introduces"}
 PART = "part"  # of a message in which it does nothing to the others
 HINT = "hint"  # at something that is asked of the memory: it tells what is asked, but hardly that it is
+DEED = "deed"
+FACTS_EVERY = 4  # one of so many facts stands beside the orders of guests
 LINE = 100  # characters
 ABOUT = "What a sentence tells, in directions of its vector and its words: step, intercept, a byte a weight."
 SUBJECTS = "What a line is about, in directions of its vector; how lasting such lines are, from 1 to 2 (mean keep)."
@@ -182,12 +186,15 @@ def labels_of(rows: list[Row]) -> dict[Kind, tuple[Which, Which]]:
     labelled = np.array(["keep" in row for row in rows])
     keep = np.array([row.get("keep", 0) > 0 for row in rows])
     act = np.array([row["act"] for row in rows])
+    guest = np.array([row.get("guest", "") for row in rows])
+    facts = keep & np.isin(act, ("tell", "change")) & (np.arange(len(rows)) % FACTS_EVERY == 0)
     return {
         "keep": (labelled, keep),
         "wish": (labelled, keep & (act == "wish")),
         "note": (labelled, act == "note"),
         "borrowed": (labelled & (act != "unsay"), ~keep & np.isin(act, ("borrowed", "suppose"))),
         "meta": (~np.isin(act, (*PART_OF, PART, HINT)), act == "meta"),
+        "deed": ((guest != "") | facts, guest == DEED),
     }
 
 

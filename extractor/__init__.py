@@ -48,6 +48,7 @@ __all__, __getattr__ = lazy(
             "permitted_fact",
             "permitted_summary",
             "permitted_text",
+            "read_for_permission",
             "without_orders",
         ),
         ".model.providers": ("access_of", "has_model"),

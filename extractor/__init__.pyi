@@ -65,6 +65,7 @@ from .model.permission import permitted as permitted
 from .model.permission import permitted_fact as permitted_fact
 from .model.permission import permitted_summary as permitted_summary
 from .model.permission import permitted_text as permitted_text
+from .model.permission import read_for_permission as read_for_permission
 from .model.permission import without_orders as without_orders
 from .model.providers import access_of as access_of
 from .model.providers import has_model as has_model

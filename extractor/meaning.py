@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Kind: TypeAlias = Literal["change", "keep", "wish", "note", "borrowed", "meta"]
+Kind: TypeAlias = Literal["change", "keep", "wish", "note", "borrowed", "meta", "deed"]
 Part: TypeAlias = Literal["unsays", "mends", "introduces"]
 """What a part of a message does to the others: it takes back what was said before it, corrects that, or announces
 another's words behind it."""
@@ -92,9 +92,11 @@ _NOTE: Final = -0.5
 _BORROWED: Final = 0.3
 _BORROWED_IN_PART: Final = -0.65  # a clause alone no longer tells that it was supposed
 _QUESTION: Final = 0.6
+_DEED: Final = 0.1
+_DEED_OF_STANDING_ORDER: Final = -1.0
 _DOES: Final[Mapping[Part, float]] = {"unsays": -1.4, "mends": -1.7, "introduces": -1.0}
 _DOES_ALONE: Final[Mapping[Part, float]] = {"unsays": 0.55, "mends": -1.4}
-_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -0.78, 0.1, -1.5
+_OF_MEMORY, _ASKED, _PERHAPS_ASKED = -1.1, 0.0, -1.5
 _WIDER: Final[Mapping[str, float]] = {"forget_all": 0.2, "pause": 0.5}  # likelier than any other, which does less
 _ASKED_BY_CLAUSE: Final = 1.0
 _ASKED_IN_PART: Final = -1.0  # of a clause of a message that surely asks
@@ -116,8 +118,9 @@ class Meaning:
 
     The others are log-odds. keep: that it is worth keeping. wish: that it wishes something of the assistant for good.
     note: that it asks to keep something. borrowed: that it is a text, a part or a supposition, and not its speaker's
-    own. meta: that it asks something of the memory itself: "forget what I said". asks: what it most likely asks of it;
-    None where that is most unlikely, or where it rather asks to keep something. question: that it only asks something.
+    own. meta: that it asks something of the memory itself: "forget what I said". deed: that it orders the assistant to
+    do or allow something, rather than wishing how to be answered. asks: what it most likely asks of the memory; None
+    where that is most unlikely, or where it rather asks to keep something. question: that it only asks something.
     """
 
     change: float
@@ -126,6 +129,7 @@ class Meaning:
     note: float
     borrowed: float
     meta: float
+    deed: float
     question: float
     asks: Act | None
 
@@ -138,6 +142,16 @@ class Meaning:
     def wishes(self) -> bool:
         """Whether it wishes something of the assistant for good, rather than once or out of courtesy."""
         return self.wish >= _WISH and self.keep >= _KEEP_FOR_A_REASON
+
+    @property
+    def orders(self) -> bool:
+        """Whether it orders the assistant to do or allow something."""
+        return self.deed >= _DEED
+
+    @property
+    def is_of_manner(self) -> bool:
+        """Whether what reads like a standing order surely wishes only how to be answered."""
+        return self.deed < _DEED_OF_STANDING_ORDER
 
     @property
     def tells(self) -> bool:

@@ -1,15 +1,16 @@
 """Permissions: who may give instructions, and which text must not become a memory."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 from extractor.categories import traits_of
 from extractor.cleaning.injection import commands_the_machine, readings, without
-from extractor.meaning import clauses_of
+from extractor.meaning import Meaning, clauses_of
 from extractor.rules.extract import gives_instructions
 from extractor.tables import table
 from extractor.types import Candidate, Turn
@@ -24,6 +25,7 @@ from .summary import Summary
 # `extractor.cleaning.injection`.
 
 
+_NO_MEANINGS: Final[Mapping[str, Meaning]] = MappingProxyType({})
 _TABLE: Final = table("orders")
 _PATTERNS: Final = _TABLE.patterns()
 _THIS_ONE: Final = dict(_TABLE.compiled("this one"))
@@ -31,11 +33,11 @@ _THIS_ONE: Final = dict(_TABLE.compiled("this one"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Language:
-    """orders: have a group `order`. begins: a mark that opens a clause. deed: one that is no manner of answering."""
+    """orders: have a group `order`. begins: a mark that opens a clause. grave: deeds that are never of manner."""
 
     orders: tuple[re.Pattern[str], ...]
     begins: re.Pattern[str]
-    deed: re.Pattern[str]
+    grave: re.Pattern[str]
 
 
 @cache
@@ -62,7 +64,7 @@ def _language(name: str, edge: str) -> _Language:
     return _Language(
         orders=tuple(re.compile(pattern, re.IGNORECASE) for pattern in orders),
         begins=re.compile(rf"{opens}{between}(?P<order>{lasting})", re.IGNORECASE),
-        deed=re.compile(f"{edge}(?:{of['grave']}|{of['deeds']}){edge}", re.IGNORECASE),
+        grave=re.compile(grave, re.IGNORECASE),
     )
 
 
@@ -79,11 +81,6 @@ def orders_in(text: str) -> list[str]:
     """Return the standing orders in a text, in any of its readings, each to the end of its sentence."""
     spelt = [match[0] for match in _SPELT_OUT.finditer(text)]
     return spelt + [order for reading in readings(text) for order in _orders_of_layer(reading)]
-
-
-def is_of_manner(order: str) -> bool:
-    """Return whether an order says how its speaker is to be addressed and answered, and nothing else."""
-    return bool(_PATTERNS["manner"].search(order)) and not any(language.deed.search(order) for language in _languages())
 
 
 def _orders_of_layer(text: str) -> Iterator[str]:
@@ -136,36 +133,68 @@ def concerned(candidate: Candidate, shared: Sequence[tuple[str, str]]) -> int | 
     return next(meant, None)
 
 
-def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
+def permitted(
+    candidate: Candidate, turn: Turn, *, by_owner: bool, meanings: Mapping[str, Meaning] = _NO_MEANINGS
+) -> Candidate | None:
     """Return the candidate as its speaker may have it remembered; None where they may not.
 
     Text that addresses the machine is never kept. An explicit request is checked by its own words, other candidates by
-    the whole message. Only the owner may give standing instructions.
+    the whole message. Only the owner may give standing orders. Others may wish how they are addressed and answered.
+
+    meanings: of the texts of `read_for_permission`. Without them, the rules alone tell an order, and all wishes are.
     """
     judged = candidate.content if candidate.explicit else f"{candidate.content}\n{turn.user}"
     if commands_the_machine(judged):
         return None
     if by_owner:
         return candidate
-    orders = orders_in(candidate.content)
-    instructs = any(map(gives_instructions, clauses_of(candidate.content)))
-    if not (orders or instructs or traits_of(candidate.category).directive):
-        return candidate
-    if all(map(is_of_manner, orders or (candidate.content,))):
-        return replace(candidate, category="preference", importance="normal")
-    return _told_beside(candidate)
+    meaning = meanings.get(candidate.content)
+    is_directive = traits_of(candidate.category).directive
+    if meaning is None:
+        ordered = [clause for clause in _clauses(candidate) if gives_instructions(clause)]
+        orders = bool(ordered or is_directive or orders_in(candidate.content))
+    else:
+        ordered = [each for each in _clauses(candidate) if each in meanings and meanings[each].orders]
+        standing = any(not _is_of_manner(each, meanings.get(each)) for each in orders_in(candidate.content))
+        orders = meaning.orders or bool(ordered) or standing
+    if orders:
+        candidate, kept = _told_beside(candidate, ordered)
+        if not kept:
+            return None
+        wishes = any(meanings[each].wishes for each in kept if each in meanings)
+    else:
+        wishes = is_directive or (meaning is not None and meaning.wishes)
+    return replace(candidate, category="preference", importance="normal") if wishes else candidate
 
 
-def _told_beside(candidate: Candidate) -> Candidate | None:
-    """Return what is told of oneself beside an order ("I'm vegetarian, never suggest meat"); None where nothing is."""
-    clauses = clauses_of(candidate.content) or [candidate.content]
-    told = "".join(clause for clause in clauses if not gives_instructions(clause)).strip(_AROUND)
-    if not _PATTERNS["of oneself"].search(told):
-        return None
-    return replace(candidate, content=told, category="fact", type="B", importance="normal")
+def read_for_permission(candidate: Candidate) -> list[str]:
+    """Return the texts whose meanings tell what of a candidate is permitted."""
+    return [candidate.content, *_clauses(candidate), *orders_in(candidate.content)]
 
 
-def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
+def _is_of_manner(order: str, meaning: Meaning | None) -> bool:
+    """Return whether a standing order wishes only how to be answered: no grave deed is one of manner."""
+    return meaning is not None and meaning.is_of_manner and not any(each.grave.search(order) for each in _languages())
+
+
+def _clauses(candidate: Candidate) -> list[str]:
+    return clauses_of(candidate.content) or [candidate.content]
+
+
+def _told_beside(candidate: Candidate, ordered: Sequence[str]) -> tuple[Candidate, list[str]]:
+    """Return what is told of oneself beside an order ("I'm vegetarian, never suggest meat"), and its clauses, if any.
+
+    ordered: the clauses that order something.
+    """
+    kept = [clause for clause in _clauses(candidate) if clause not in ordered] if ordered else []
+    told = "".join(kept).strip(_AROUND)
+    fact = replace(candidate, content=told, category="fact", type="B", importance="normal")
+    return fact, kept if _PATTERNS["of oneself"].search(told) else []
+
+
+def permitted_fact(
+    candidate: Candidate, turn: Turn, *, by_owner: bool, meanings: Mapping[str, Meaning] = _NO_MEANINGS
+) -> Candidate | None:
     """Return an agent's fact as its session's speaker may have it remembered; None where they may not.
 
     turn: has the fact as its user message, so that the rules can find its category: agents call instructions facts.
@@ -176,7 +205,7 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     candidate = replace(candidate, entities=entities)
     if by_owner:  # the owner's work may be about comments; a file's line holds them escaped
         return None if commands_the_machine(_COMMENT_MARK.sub(" ", candidate.content)) else candidate
-    allowed = permitted(candidate, turn, by_owner=False)
+    allowed = permitted(candidate, turn, by_owner=False, meanings=meanings)
     return allowed if allowed and allowed.content == candidate.content else None  # the agent is told of no half
 
 
@@ -202,10 +231,10 @@ def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
 
 
 def without_orders(text: str) -> str:
-    """Return the text without sentences that address the machine or give it a standing order, save one of manner."""
+    """Return the text without sentences that address the machine or give it a standing order."""
     return without(text, _orders)
 
 
 @lru_cache(maxsize=_REMEMBERED)  # each opening asks it of the same records
 def _orders(text: str) -> bool:
-    return commands_the_machine(text) or not all(map(is_of_manner, orders_in(text)))
+    return commands_the_machine(text) or bool(orders_in(text))

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 
-from extractor import Candidate, Part, permitted, without_holes
+from extractor import Candidate, Part, permitted, read_for_permission, without_holes
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import Draft, PlanExecutor, as_turn, shared_for
 from gateway_memory.capture.merger import Merger
@@ -43,7 +43,7 @@ class Filing:
         """
         scope = draft.scope
         kept = await self._permitted(draft, extracted, empty)
-        shared = [(*pair, joined) for pair in kept if (joined := self._shared_with(*pair))]
+        shared = [(*pair, joined) for pair in kept if (joined := await self._shared_with(*pair))]
         if shared and holds and not await holds():
             return False
         for turn, candidate, joined in shared:
@@ -69,11 +69,10 @@ class Filing:
         """Return whether a message takes back the one before it, or corrects it."""
         return await self._merger.does_to_the_one_before(message)
 
-    def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
+    async def _shared_with(self, turn: PendingTurn, candidate: Candidate) -> Scope | None:
         """Return the shared scope of a turn's session that a candidate is about, if it may be kept there."""
         joined = shared_for(candidate, Scope.parse_all(turn.joined))
-        read = as_turn(turn, self._runtime.zone)
-        return joined if joined and permitted(candidate, read, by_owner=False) == candidate else None
+        return joined if joined and await self._as_permitted(turn, candidate, by_owner=False) == candidate else None
 
     async def _share(self, turn: PendingTurn, candidate: Candidate, joined: Scope) -> str:
         """Keep a candidate in a shared scope that its session has joined. The turn's text stays with its speaker.
@@ -100,7 +99,6 @@ class Filing:
                 draft.note("skipped", empty, turn=turn.id)
             if masked:
                 draft.note("masked", "secret", turn=turn.id)
-            read = as_turn(turn, self._runtime.zone)
             for candidate in meant:
                 content = await compute(without_holes, candidate.content)
                 if not content:
@@ -109,9 +107,15 @@ class Filing:
                     masked = True
                     continue
                 whole = replace(candidate, content=content) if content != candidate.content else candidate
-                allowed = await compute(permitted, whole, read, by_owner=by_owner)
+                allowed = await self._as_permitted(turn, whole, by_owner=by_owner)
                 if allowed is None:
                     draft.note("skipped", "not_permitted", turn=turn.id)
                 else:
                     kept.append((turn, allowed))
         return kept
+
+    async def _as_permitted(self, turn: PendingTurn, candidate: Candidate, *, by_owner: bool) -> Candidate | None:
+        """Return a candidate as its speaker may have it kept; None where they may not."""
+        meanings = {} if by_owner else await self._merger.meanings(read_for_permission(candidate))
+        read = as_turn(turn, self._runtime.zone)
+        return await compute(permitted, candidate, read, by_owner=by_owner, meanings=meanings)

@@ -21,7 +21,6 @@ from extractor import (
     does_of,
     doubt_of,
     frame_of,
-    meaning_of,
     parts_of,
     runs_of,
     same_text,
@@ -34,6 +33,7 @@ from extractor import (
     with_one_wish,
 )
 from gateway_memory.capture.executor import Draft, PlanExecutor, decided, drafted, in_time, known, record_of_candidate
+from gateway_memory.capture.meanings import meanings_of
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS, TWIN
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.runtime import Runtime
@@ -93,29 +93,25 @@ class Merger:
         said = [one_line(candidate.sentence) or text for candidate, text in zip(candidates, contents, strict=True)]
         whole = frame_of(message)
         seconds = _LOADING_SECONDS if any(candidate.only_as for candidate in candidates) else NEAREST_SECONDS
-        meanings = await self._meanings([*contents, *said, whole], seconds)
+        meanings = await meanings_of(self._storage.recaller, [*contents, *said, whole], seconds)
         found = [
-            understood(candidate, meanings[content], meanings[sentence], meanings[whole])
+            understood(candidate, meanings.get(content), meanings.get(sentence), meanings.get(whole))
             for candidate, content, sentence in zip(candidates, contents, said, strict=True)
         ]
         for number, (candidate, sentence) in enumerate(zip(candidates, said, strict=True)):
             kept = found[number]
             if "part" in candidate.only_as and (kept is None or kept.only_as):
-                of_runs = await self._meanings(runs_of(sentence, meanings[sentence]), NEAREST_SECONDS)
-                found[number] = told_in_part(candidate, meanings[whole], of_runs) or kept
+                runs = runs_of(sentence, meanings.get(sentence))
+                of_runs = await meanings_of(self._storage.recaller, runs, NEAREST_SECONDS)
+                found[number] = told_in_part(candidate, meanings.get(whole), of_runs) or kept
         found = with_one_wish(candidates, found)
         if any(found) and (parts := parts_of(message)):
             found = as_taken_back(found, message, await self._parts(message, parts))
         return [replace(each, content=asked_for(each.content)) if each and each.explicit else each for each in found]
 
-    async def _meanings(self, texts: Sequence[str], seconds: float) -> Mapping[str, Meaning | None]:
-        """Return what texts tell; None for one whose vector is not there within some seconds."""
-        each = list(dict.fromkeys(texts))
-        encoder, vectors = await self._storage.recaller.encoded(each, seconds)
-        return {
-            text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
-            for text, vector in zip(each, vectors, strict=True)
-        }
+    async def meanings(self, texts: Sequence[str]) -> Mapping[str, Meaning]:
+        """Return what texts tell, without those whose vector is not there while nobody waits for it."""
+        return await meanings_of(self._storage.recaller, texts, _LOADING_SECONDS)
 
     async def _parts(self, message: str, parts: Sequence[range]) -> list[tuple[range, Part | None]]:
         """Return the parts of a message, each with what it does to the others; nothing where its vector is late."""

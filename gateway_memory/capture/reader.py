@@ -26,12 +26,12 @@ from extractor import (
     clean,
     differ,
     extract_rules,
-    meaning_of,
     sentences,
     statement_words,
     telling,
 )
 from gateway_memory.capture.executor import known
+from gateway_memory.capture.meanings import meanings_of
 from gateway_memory.ground.holds import plain_of
 from gateway_memory.ground.logs import get_logger
 from gateway_memory.ground.runtime import Runtime
@@ -154,7 +154,7 @@ class Reader:
         said = _sentences(turns)[:_MOST_JUDGED]
         clauses = [clauses_of(each) for each in said]
         ends = [end for each in clauses for end in (*each[:1], *each[-1:])]
-        meanings = await self._meanings([*said, *ends[:_MOST_JUDGED]])
+        meanings = await meanings_of(self._recaller, [*said, *ends[:_MOST_JUDGED]], _VECTOR_SECONDS)
         return any(meaning.may_tell for meaning in meanings.values()) if meanings else verdict.keep
 
     async def read(
@@ -249,17 +249,12 @@ class Reader:
 
     async def telling(self, said: Sequence[str]) -> list[str]:
         """Return those of a user's sentences that tell something. Without vectors, the prefilter says which."""
-        meanings = await self._meanings(said, _AT_AN_END_SECONDS) if said else {}
+        meanings = await self.meanings(said)
         return [text for text in said if (meanings[text].tells if text in meanings else telling(text) >= LEAST_TELLING)]
 
-    async def _meanings(self, texts: Sequence[str], seconds: float = _VECTOR_SECONDS) -> dict[str, Meaning]:
-        """Return what sentences tell, without those whose vector is not there."""
-        encoder, vectors = await self._recaller.encoded(texts, seconds)
-        return {
-            text: meaning
-            for text, vector in zip(texts, vectors, strict=True)
-            if vector is not None and (meaning := meaning_of(text, vector.tolist(), encoder))
-        }
+    async def meanings(self, texts: Sequence[str]) -> dict[str, Meaning]:
+        """Return what texts tell, without those whose vector is not there in time."""
+        return await meanings_of(self._recaller, texts, _AT_AN_END_SECONDS) if texts else {}
 
     async def _twins(self, scope: Scope) -> list[Known]:
         """Return memories that may stand twice, beside each other; once a day."""
@@ -295,7 +290,7 @@ class Reader:
         near: dict[str, tuple[Stored, Known]] = {}
         for part, least in ((turns, _RELATED), (earlier[-_MOST_EARLIER:], _SAME)):
             texts = _sentences(part)[-_MOST_COMPARED:]
-            meanings = await self._meanings(texts)
+            meanings = await meanings_of(self._recaller, texts, _VECTOR_SECONDS)
             changing = {text for text, meaning in meanings.items() if meaning.change >= _TELLS_OF_CHANGE}
             replies = [
                 _sentences_of(turn.reply)[:_MOST_REPLIED] for turn in part if changing.intersection(_sentences([turn]))

@@ -8,16 +8,15 @@ from typing import Final
 from extractor import (
     TOLD_BESIDE,
     Act,
-    Meaning,
     asked_of_memory,
     asks_by_itself,
     clauses_of,
     differ,
     may_ask_in_clause,
-    meaning_of,
     polarity,
     same_text,
 )
+from gateway_memory.capture.meanings import meanings_of
 from gateway_memory.ground.tables import has_han, simplified, tables_in
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.withheld import terms_of
@@ -71,24 +70,16 @@ async def request_in(recaller: Recaller, message: str, seconds: float = _SECONDS
     line = " ".join(message.split())
     if not line or len(line) > _LONGEST:
         return None
-    whole, *_ = await _meanings(recaller, [line], seconds)
+    whole = (await meanings_of(recaller, [line], seconds)).get(line)
     if whole is None:
         plainly = PATTERNS["forget"].match(line)
         return Request(act="forget", what=object_of(line), sure=True) if plainly else None
     clauses = clauses_of(line) if whole.asks or may_ask_in_clause(whole) else []
-    ends = list(dict.fromkeys(clauses[:1] + clauses[-1:]))
-    asking = list(zip(ends, await _meanings(recaller, ends, seconds), strict=True)) if ends else []
-    act, sure = asked_of_memory(whole, [meaning for _, meaning in asking])
-    named = (object_of(clause) for clause, meaning in asking if meaning and asks_by_itself(meaning, act))
+    ends = clauses[:1] + clauses[-1:]
+    asking = await meanings_of(recaller, ends, seconds) if ends else {}
+    act, sure = asked_of_memory(whole, list(asking.values()))
+    named = (object_of(clause) for clause, meaning in asking.items() if asks_by_itself(meaning, act))
     return act and Request(act=act, what=next(filter(terms_of, named), object_of(line)), sure=sure)
-
-
-async def _meanings(recaller: Recaller, texts: Sequence[str], seconds: float) -> list[Meaning | None]:
-    encoder, vectors = await recaller.encoded(texts, seconds)
-    return [
-        None if vector is None else meaning_of(text, vector.tolist(), encoder)
-        for text, vector in zip(texts, vectors, strict=True)
-    ]
 
 
 def object_of(request: str) -> str:

@@ -17,6 +17,7 @@ from extractor import (
     permitted_fact,
     permitted_summary,
     permitted_text,
+    read_for_permission,
     sentences_of_user,
     summarize,
     without_holes,
@@ -123,12 +124,15 @@ class Saver:
         await self._changes.renamer.called(session.scope, by)
         prefix = prefix_of(by.name, stated.content)
         source = source_of(session.scope.key, session.key, session.session_id, at, speaker=by.key, prefix=prefix)
-        candidate = await compute(permitted_fact, stated, turn, by_owner=session.scope.key == OWNER_KEY)
+        by_owner = session.scope.key == OWNER_KEY
+        read = [] if by_owner and not session.who.joined else read_for_permission(stated)
+        meanings = await self._reader.meanings(read)
+        candidate = await compute(permitted_fact, stated, turn, by_owner=by_owner, meanings=meanings)
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
         joined = shared_for(candidate, session.who.joined)
-        if joined and await compute(permitted_fact, candidate, turn, by_owner=False) == candidate:
+        if joined and await compute(permitted_fact, candidate, turn, by_owner=False, meanings=meanings) == candidate:
             return await self._changes.saves.save(joined, replace(source, scope=joined.key), candidate)
         outcome = await self._changes.saves.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too

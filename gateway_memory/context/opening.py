@@ -7,7 +7,15 @@ from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES, LEAST_TELLING, meaning_of, permitted_text, subject_of, traits_of
+from extractor import (
+    CATEGORIES,
+    LEAST_TELLING,
+    meaning_of,
+    permitted_text,
+    subject_of,
+    traits_of,
+    without_commands,
+)
 from gateway_memory.context.about_user import (
     BEGINNING,
     LEAST_RELATED,
@@ -244,4 +252,9 @@ def _only_permitted(ahead: Sequence[Ahead]) -> list[Ahead]:
 
 
 def _permitted(memories: Sequence[OpeningMemory]) -> list[OpeningMemory]:
-    return [each for each in memories if permitted_text(each.text, by_owner=False) == each.text]
+    """Leave out orders to the assistant. Which wishes a guest may have was told when they were kept."""
+    return [each for each in memories if _without(each) == each.text]
+
+
+def _without(memory: OpeningMemory) -> str:
+    return without_commands(memory.text) if memory.is_wish else permitted_text(memory.text, by_owner=False)
