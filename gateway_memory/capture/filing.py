@@ -116,6 +116,6 @@ class Filing:
 
     async def _as_permitted(self, turn: PendingTurn, candidate: Candidate, *, by_owner: bool) -> Candidate | None:
         """Return a candidate as its speaker may have it kept; None where they may not."""
-        meanings = {} if by_owner else await self._merger.meanings(read_for_permission(candidate))
+        meanings = {} if by_owner else await self._merger.meanings(await compute(read_for_permission, candidate))
         read = as_turn(turn, self._runtime.zone)
         return await compute(permitted, candidate, read, by_owner=by_owner, meanings=meanings)

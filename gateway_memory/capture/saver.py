@@ -125,7 +125,7 @@ class Saver:
         prefix = prefix_of(by.name, stated.content)
         source = source_of(session.scope.key, session.key, session.session_id, at, speaker=by.key, prefix=prefix)
         by_owner = session.scope.key == OWNER_KEY
-        read = [] if by_owner and not session.who.joined else read_for_permission(stated)
+        read = [] if by_owner and not session.who.joined else await compute(read_for_permission, stated)
         meanings = await self._reader.meanings(read)
         candidate = await compute(permitted_fact, stated, turn, by_owner=by_owner, meanings=meanings)
         if candidate is None:
