@@ -101,6 +101,7 @@ class _Reply:
     where it could not be read. hits: those that may be told.
     began, deadline: by the loop's clock.
     deliver_pending: whether pending updates may be injected; if not, they stay in the inbox.
+    published_upto: by origin, the last event that had been published when the pending updates were taken.
     """
 
     session: Session
@@ -116,6 +117,7 @@ class _Reply:
     validities: Mapping[str, Validity] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     pending: int = 0
+    published_upto: Mapping[str, int] = field(default_factory=dict)
     updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
     recalled: tuple[Hit, ...] = ()
@@ -292,7 +294,10 @@ class ContextBuilder:
     def _take_pending(self, reply: _Reply) -> None:
         """Move the pending updates into the reply. Drop those that the context has had."""
         session, context = reply.session, reply.session.in_context
-        if not (reply.deliver_pending and len(session.pending.inbox)):
+        if not reply.deliver_pending:
+            return
+        reply.published_upto = dict(self._delivered)  # what comes from now on waits for the next reply
+        if not len(session.pending.inbox):
             return
         reply.pending += len(session.pending.inbox)
         if not session.on("notify"):
@@ -338,7 +343,7 @@ class ContextBuilder:
         if reply.pending and session.on("notify"):
             restored = session.pending.restored_upto  # the bus knows no origin that has sent nothing since the restart
             upto = restored | {
-                origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
+                origin: max(number, restored.get(origin, 0)) for origin, number in reply.published_upto.items()
             }
             note = self._storage.event_log.mark_delivered(session.scope.key, session.session_id, upto)
             with reply.timed("updates"):

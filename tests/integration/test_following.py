@@ -101,6 +101,36 @@ async def test_what_a_session_says_reaches_one_that_has_looked(tmp_path: Path) -
         assert told == [True, False, False]
 
 
+async def test_what_comes_while_a_reply_is_made_is_told_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits in the inbox of a process that may end before its next reply."""
+    config = load_config({"agents": {"defaults": {"memorySync": {"opening": {"enabled": False}}}}})
+    async with GatewayMemory(config, tmp_path) as memory:
+        speaker = await memory.start_session("speaker", user=OWNER)
+        listener = await memory.start_session("listener", user=OWNER)
+
+        async def say(text: str) -> None:
+            await memory.after_reply(speaker, user=text, reply="OK")
+            await memory.flush()
+
+        builder = parts(memory).builder
+        reads = builder._read_what_holds
+
+        async def meanwhile(reply: Any) -> None:
+            await say("Remember that the red door is locked.")
+            await reads(reply)
+
+        await say("Remember that the gate code is on the fridge.")
+        monkeypatch.setattr(builder, "_read_what_holds", meanwhile)
+        updates = (await memory.before_reply(listener, "so?")).updates
+        assert ["gate code" in update.text for update in updates] == [True]
+    async with GatewayMemory(config, tmp_path) as memory:
+        listener = await memory.start_session("listener", user=OWNER)
+        updates = (await memory.before_reply(listener, "and now?")).updates
+    assert ["red door" in update.text for update in updates] == [True]
+
+
 async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
