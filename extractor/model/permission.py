@@ -50,7 +50,7 @@ def _language(name: str, edge: str) -> _Language:
     of = dict(_TABLE.sources(name))
     between, opens, subject = of["between"], f"(?:{of['opens']})", f"(?:{of['subject']})"
     lasting, habit = f"{edge}(?:{of['lasting']})", f"{edge}(?:{of['habit']}){edge}"
-    grave, deed = f"{edge}(?:{of['grave']}){edge}", f"{edge}(?:{of['grave']}|{of['deeds']}|{of['manner']}){edge}"
+    grave, deed = f"{edge}(?:{of['grave']}){edge}", f"{edge}(?:{of['grave']}|{of['deeds']}){edge}"
     stated = rf"{edge}{subject}\s*(?:{habit})" if edge else f"{subject}(?:{habit}|{lasting})"
     at_once = rf"{stated}|(?P<order>(?:{lasting}|{habit}){between}{grave})"
     of_a_clause = (
