@@ -31,7 +31,7 @@ from gateway_memory.scope import Kind
 from gateway_memory.store.markdown import Block
 from gateway_memory.store.told import Told
 from gateway_memory.store.validity import Validity, marked
-from gateway_memory.store.withheld import parts_of
+from gateway_memory.store.withheld import split_sentences
 from recall import count_tokens, quoted, render_block
 
 Opening = tuple[str, Items]
@@ -259,7 +259,7 @@ def _record_lines(last: Mapping[str, Any], told: Told) -> list[str]:
     ]
     for line, after in zip(items, [*items[1:], ":"], strict=False):
         if not (_is_heading(line) and _is_heading(after)):  # a heading whose lines were left out
-            lines += parts_of(line) if len(line) > LINE_LENGTH else [line]
+            lines += split_sentences(line) if len(line) > LINE_LENGTH else [line]
     only_asked = lines == named and bool(last.get("summary")) and topic not in summary
     return [] if only_asked else [line.strip() for line in lines]
 

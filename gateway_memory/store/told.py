@@ -10,7 +10,7 @@ from typing import Final
 
 from extractor import is_greeting, points_back, polarity, statement_words
 from gateway_memory.ground.holds import plain_of
-from gateway_memory.store.withheld import parts_of
+from gateway_memory.store.withheld import split_sentences
 
 _Clause = tuple[frozenset[str], bool | None]
 _CLAUSE_END: Final = re.compile(r"[,，;；:：—]+(?=\D|$)")
@@ -37,11 +37,11 @@ class _Read:
         """Read lines."""
         for labelled in lines:
             line = _LABEL.sub("", labelled)
-            clauses = [each for part in parts_of(line) for each in _clauses_of(part)]
+            clauses = [each for part in split_sentences(line) for each in _clauses_of(part)]
             for word in frozenset().union(*(words for words, _ in clauses)):
                 self.having[word].add(len(self.lines))
             self.lines.append(clauses)
-            self.letters |= {_letters(part) for part in parts_of(plain_of(line))} - {""}
+            self.letters |= {_letters(part) for part in split_sentences(plain_of(line))} - {""}
 
 
 class Told:
@@ -101,7 +101,7 @@ class Told:
 
         alone: it stands where what is left out cannot be seen, so that what points back to it is left out as well.
         """
-        whole = parts_of(text)
+        whole = split_sentences(text)
         parts: list[str] = []
         is_cut = False
         for part in whole:

@@ -16,7 +16,7 @@ from gateway_memory.ground.calendar import ONE_DAY
 from gateway_memory.ground.holds import dated, is_over, is_over_whenever_said, plain_of
 from gateway_memory.ground.tables import tables_in
 from gateway_memory.ground.times import date_of
-from gateway_memory.store.withheld import Forgotten, Withheld, parts_of
+from gateway_memory.store.withheld import Forgotten, Withheld, split_sentences
 
 State = Literal["", "doubted", "over"]
 """Of a memory that may be told. "doubted": something newer may say otherwise. "over": its time is past."""
@@ -125,7 +125,7 @@ class Validity:
         if how != "quoted":
             text = self._said["over"].cut(text, since=at)
         told = self._quoted if how == "quoted" else self._lasting if how == "lasting" else self._in_a_record
-        lines = ([told(part, at) for part in parts_of(line)] for line in text.split("\n"))
+        lines = ([told(part, at) for part in split_sentences(line)] for line in text.split("\n"))
         return "\n".join(map("".join, lines))
 
     def _quoted(self, sentence: str, at: float) -> str:
@@ -156,7 +156,7 @@ class Validity:
         said, today = self._today.day_of(at), self._today.day
         if plain_of(text) != text:  # its note is of all its sentences
             return is_over(text, said, today)
-        return all(is_over(part, said, today) for part in parts_of(text) if part.strip())
+        return all(is_over(part, said, today) for part in split_sentences(text) if part.strip())
 
 
 @lru_cache(maxsize=_SCOPES_KEPT)

@@ -106,7 +106,7 @@ class Withheld:
         """
         if not self._terms:
             return frozenset()
-        parts = [part for text in texts for line in text.split("\n") for part in (line, *parts_of(line))]
+        parts = [part for text in texts for line in text.split("\n") for part in (line, *split_sentences(line))]
         parts += [f"{asked} {answer}" for asked, answer in pairwise(filter(str.strip, parts)) if _ASKED.search(asked)]
         numbers = {number for part in parts for number in self._said(part, since)}
         return frozenset(term for number in numbers for term in self._own[number] if _TELLING.fullmatch(term))
@@ -117,7 +117,7 @@ class Withheld:
             return text
         lines: list[str] = []
         for line in text.split("\n"):
-            parts = [part for part in parts_of(line) if not self.says(part, since=since, words=words)]
+            parts = [part for part in split_sentences(line) if not self.says(part, since=since, words=words)]
             rest = "".join(parts)
             if (rest.strip() and not self.says(rest, since=since)) or not line.strip():
                 lines.append(rest)
@@ -175,7 +175,7 @@ def time_of(timestamp: object) -> float:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def parts_of(line: str) -> tuple[str, ...]:
+def split_sentences(line: str) -> tuple[str, ...]:
     """Return a line cut behind each sentence; together the parts are the line."""
     return tuple(_SENTENCE_END.split(line))
 
@@ -183,7 +183,7 @@ def parts_of(line: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_REMEMBERED)
 def sentences_of(text: str) -> tuple[str, ...]:
     """Return the sentences of what was said in a turn that tell something by themselves."""
-    parts = (part.strip() for line in text.split("\n") for part in parts_of(line))
+    parts = (part.strip() for line in text.split("\n") for part in split_sentences(line))
     return tuple(dict.fromkeys(part for part in parts if len(terms_of(part)) >= _LEAST_TERMS))
 
 
@@ -194,14 +194,11 @@ def _texts(value: object) -> list[str]:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """Return the significant words of a text: stems, and pairs of characters in scripts without spaces.
-
-    Each session's end looks through all records again, most of which are as they were.
-    """
-    return frozenset().union(*map(_terms_of_part, parts_of(text)))
+    """Return the significant words of a text: stems, and pairs of characters in scripts without spaces."""
+    return frozenset().union(*map(_terms_of_part, split_sentences(text)))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_REMEMBERED)  # each session's end looks through all records again, most of which are as they were
 def _terms_of_part(text: str) -> frozenset[str]:
     terms: set[str] = set()
     for run in _RUN.findall(_plain(text).casefold()):

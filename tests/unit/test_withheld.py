@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway_memory.store.journal.sqlite import apply_steps
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.withheld import Forgotten, Withheld, parts_of
+from gateway_memory.store.withheld import Forgotten, Withheld, split_sentences
 
 SAYS = [
     ("I'm allergic to peanuts", "The user is allergic to peanuts."),
@@ -230,4 +230,4 @@ def test_what_is_remembered_again_is_no_longer_withheld() -> None:
 
 def test_no_sentence_ends_within_a_note_of_two_days() -> None:
     line = "The car is away next week; we walk (14–20 December 2026; until Saturday 19 December 2026)."
-    assert parts_of(line) == (line[:26], line[26:])
+    assert split_sentences(line) == (line[:26], line[26:])
